@@ -1,0 +1,12 @@
+#pragma once
+
+/// Catch2 v2 (Debian 12) and v3 (Ubuntu 24.04) under one name.
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+#else
+#include <catch2/catch.hpp>
+inline auto ContainsSubstring(const std::string& text) { return Catch::Matchers::Contains(text); }
+#endif
