@@ -18,9 +18,12 @@ constexpr uint32_t kMaxSymbols = 255;
 constexpr size_t kTableBytes = 32;
 /// Below this length ISA-L leaves its vector code (AVX-512: 64, AVX2: 32) for one ten times slower.
 constexpr size_t kVectorBytes = 64;
-/// ISA-L makes a pass over all sources for every six outputs. In slices, the second pass finds them
-/// in cache; and an ISA-L length is an int, which a symbol above 2 GiB would not fit.
+/// ISA-L makes a pass over all sources for every six outputs (four without AVX2). Where it takes
+/// several, the sources are cut into slices that later passes find in cache.
+constexpr size_t kOnePassOutputs = 6;
 constexpr size_t kSliceBytes = 4096;
+/// An ISA-L length is an int, which a symbol above 2 GiB would not fit.
+constexpr size_t kMaxCallBytes = size_t{1} << 30;
 
 using Sources = std::span<const std::byte* const>;
 using Outputs = std::span<std::byte* const>;
@@ -41,10 +44,11 @@ std::vector<uint8_t> expand(const std::vector<uint8_t>& matrix, size_t columns) 
 
 void multiply_long(const std::vector<uint8_t>& tables, Sources sources, Outputs outputs,
                    size_t bytes) {
+  const size_t slice_bytes = outputs.size() > kOnePassOutputs ? kSliceBytes : kMaxCallBytes;
   Pointers in;
   Pointers out;
   for (size_t begin = 0; begin < bytes;) {
-    size_t length = std::min(kSliceBytes, bytes - begin);
+    size_t length = std::min(slice_bytes, bytes - begin);
     // A remainder too short for the vector code joins the slice before it.
     if (bytes - begin - length < kVectorBytes) length = bytes - begin;
     for (size_t i = 0; i < sources.size(); ++i) in[i] = isal_pointer(sources[i] + begin);
