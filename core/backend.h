@@ -1,9 +1,11 @@
 #pragma once
 
-/// The seam between the core and whatever moves the packets: commands out, events in, as plain data.
+/// The seam between the core and whatever moves the packets: commands out, events in, as plain
+/// data.
 ///
 /// A backend may be a simulator or a NIC; the core cannot tell. Who supplies `now` differs, nothing
-/// else. Everything speaks of *runs of packets*: a simulator pays per run, verbs delivers runs of one.
+/// else. Everything speaks of *runs of packets*: a simulator pays per run, verbs delivers runs of
+/// one.
 
 #include <cstddef>
 #include <cstdint>
@@ -88,7 +90,8 @@ struct ControlArrived {
   uint32_t bytes = 0;
 };
 
-/// So many more packets of earlier WriteRuns have left the sender's NIC. Says nothing about delivery.
+/// So many more packets of earlier WriteRuns have left the sender's NIC. Says nothing about
+/// delivery.
 struct WritesCompleted {
   uint32_t packet_count = 0;
 };
@@ -112,9 +115,9 @@ struct EventBatch {
   }
 };
 
-/// What the core waits for. It must be given a turn at the deadline, when a control message arrives,
-/// and when so many packets have arrived or completed since its last turn. A turn earlier than that
-/// changes nothing, so a backend is free to batch less; it must not batch more.
+/// What the core waits for. It must be given a turn at the deadline, when a control message
+/// arrives, and when so many packets have arrived or completed since its last turn. A turn earlier
+/// than that changes nothing, so a backend is free to batch less; it must not batch more.
 struct Wakeup {
   Instant deadline = Instant::never();
   uint64_t arrivals = ~uint64_t{0};     ///< packets; ~0: do not wake for arrivals

@@ -10,7 +10,8 @@ namespace longhaul {
 namespace {
 
 constexpr size_t kLanes = 8;
-constexpr uint64_t kMultiplier = 0xd6e8feb86659fd93u;  // odd, with good avalanche (Stafford's mix family)
+constexpr uint64_t kMultiplier =
+    0xd6e8feb86659fd93u;  // odd, with good avalanche (Stafford's mix family)
 
 void absorb(std::array<uint64_t, kLanes>& lanes, const std::byte* block) {
   for (size_t lane = 0; lane < kLanes; ++lane) {

@@ -13,9 +13,10 @@ enum class MemoryHandle : uint32_t {};
 
 /// Host memory to register. The bytes belong to the caller and must stay until deregistration.
 ///
-/// *Virtual payload*: a region may represent each packet by fewer stored bytes than the packet has on
-/// the wire (an 8-byte tag, say). Landing, coding and checksums then work on the stored bytes; sizes,
-/// offsets and wire times stay those of the real payload. For real payload both sizes are the MTU.
+/// *Virtual payload*: a region may represent each packet by fewer stored bytes than the packet has
+/// on the wire (an 8-byte tag, say). Landing, coding and checksums then work on the stored bytes;
+/// sizes, offsets and wire times stay those of the real payload. For real payload both sizes are
+/// the MTU.
 struct MemoryRegion {
   std::byte* address = nullptr;
   uint64_t bytes = 0;                ///< payload bytes that the region stands for

@@ -42,7 +42,8 @@ class Reader {
     if (bytes_.size() < sizeof(T)) return fail();
     T value = 0;
     for (size_t i = 0; i < sizeof(T); ++i) {
-      value = static_cast<T>(static_cast<uint64_t>(value) << 8 | std::to_integer<uint64_t>(bytes_[i]));
+      value =
+          static_cast<T>(static_cast<uint64_t>(value) << 8 | std::to_integer<uint64_t>(bytes_[i]));
     }
     bytes_ = bytes_.subspan(sizeof(T));
     return value;
@@ -95,10 +96,9 @@ void write(Writer& w, const Begin& m) {
 
 void write(Writer& w, const Feedback& m) {
   w.fixed(m.transfer);
-  w.fixed(static_cast<uint8_t>((m.has_begin ? kHasBegin : 0) |
-                               (m.repair_requested ? kRepairRequested : 0) |
-                               (m.has_echo ? kHasEcho : 0) |
-                               (m.echo_role == MessageRole::parity ? kEchoParity : 0)));
+  w.fixed(static_cast<uint8_t>(
+      (m.has_begin ? kHasBegin : 0) | (m.repair_requested ? kRepairRequested : 0) |
+      (m.has_echo ? kHasEcho : 0) | (m.echo_role == MessageRole::parity ? kEchoParity : 0)));
   w.varint(m.cumulative);
   w.varint(m.highest_end);
   w.varint(m.received_packets);
@@ -159,7 +159,8 @@ Begin read_begin(Reader& r) {
   m.parity_count = r.fixed<uint8_t>();
   m.stripes = r.fixed<uint32_t>();
   r.invalid |= m.data_count + m.parity_count > 255;
-  r.invalid |= (m.data_count == 0) != (m.stripes == 0) || (m.data_count == 0) != (m.parity_count == 0);
+  r.invalid |=
+      (m.data_count == 0) != (m.stripes == 0) || (m.data_count == 0) != (m.parity_count == 0);
   return m;
 }
 
@@ -231,7 +232,8 @@ Complete read_complete(Reader& r) {
 
 }  // namespace
 
-void encode_control(uint64_t connection, const ControlMessage& message, std::vector<std::byte>& out) {
+void encode_control(uint64_t connection, const ControlMessage& message,
+                    std::vector<std::byte>& out) {
   Writer w(out);
   w.fixed(kControlVersion);
   w.fixed(static_cast<uint8_t>(message.index() + 1));
@@ -248,12 +250,23 @@ std::variant<ParsedControl, ControlError> parse_control(std::span<const std::byt
   if (r.truncated) return ControlError::truncated;
   if (version != kControlVersion) return ControlError::version;
   switch (static_cast<Type>(type)) {
-    case Type::clear_to_send: parsed.message = read_clear_to_send(r); break;
-    case Type::begin: parsed.message = read_begin(r); break;
-    case Type::feedback: parsed.message = read_feedback(r); break;
-    case Type::probe: parsed.message = read_probe(r); break;
-    case Type::complete: parsed.message = read_complete(r); break;
-    default: return ControlError::type;
+    case Type::clear_to_send:
+      parsed.message = read_clear_to_send(r);
+      break;
+    case Type::begin:
+      parsed.message = read_begin(r);
+      break;
+    case Type::feedback:
+      parsed.message = read_feedback(r);
+      break;
+    case Type::probe:
+      parsed.message = read_probe(r);
+      break;
+    case Type::complete:
+      parsed.message = read_complete(r);
+      break;
+    default:
+      return ControlError::type;
   }
   if (r.truncated) return ControlError::truncated;
   if (r.invalid) return ControlError::value;

@@ -3,8 +3,8 @@
 /// Control messages: what both ends of a connection tell each other beside the data.
 ///
 /// All are unreliable, idempotent and repeated until their effect is seen. This is the only place
-/// that parses bytes from the network; `parse_control` accepts any bytes and either returns a message
-/// whose every field is in range or says why not. Integers are big-endian or LEB128.
+/// that parses bytes from the network; `parse_control` accepts any bytes and either returns a
+/// message whose every field is in range or says why not. Integers are big-endian or LEB128.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,8 @@ inline constexpr uint8_t kControlVersion = 1;
 
 enum class MessageRole : uint8_t { data = 0, parity = 1 };
 
-/// Clear-to-send, from the receiver: message `segment` of a transfer is armed in (generation, slot).
+/// Clear-to-send, from the receiver: message `segment` of a transfer is armed in (generation,
+/// slot).
 struct ClearToSend {
   uint32_t transfer = 0;
   MessageRole role = MessageRole::data;
@@ -62,11 +63,11 @@ struct FeedbackSection {
 /// From the receiver, periodically.
 struct Feedback {
   uint32_t transfer = 0;
-  bool has_begin = false;        ///< BEGIN has arrived
-  bool repair_requested = false; ///< a code gave up decoding: please repair what is missing
-  uint64_t cumulative = 0;       ///< all data packets below it are not wanted any more
-  uint64_t highest_end = 0;      ///< one past the highest data packet seen
-  uint64_t received_packets = 0; ///< data and parity packets that arrived, without duplicates
+  bool has_begin = false;         ///< BEGIN has arrived
+  bool repair_requested = false;  ///< a code gave up decoding: please repair what is missing
+  uint64_t cumulative = 0;        ///< all data packets below it are not wanted any more
+  uint64_t highest_end = 0;       ///< one past the highest data packet seen
+  uint64_t received_packets = 0;  ///< data and parity packets that arrived, without duplicates
   /// The packet that arrived last and how long ago, for the round-trip time and for RACK-like loss
   /// detection (RFC 8985); absent when nothing has arrived.
   bool has_echo = false;
@@ -97,7 +98,8 @@ using ControlMessage = std::variant<ClearToSend, Begin, Feedback, Probe, Complet
 inline constexpr uint32_t kCompleteBytes = 1 + 1 + 8 + 4 + 1 + 8;
 
 /// Appends the encoding to `out`.
-void encode_control(uint64_t connection, const ControlMessage& message, std::vector<std::byte>& out);
+void encode_control(uint64_t connection, const ControlMessage& message,
+                    std::vector<std::byte>& out);
 
 struct ParsedControl {
   uint64_t connection = 0;

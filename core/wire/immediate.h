@@ -38,8 +38,8 @@ struct ImmediateSplit {
     return slot << (OffsetBits + kFragmentBits) | offset << kFragmentBits | fragment;
   }
   static constexpr ImmediateSplit decode(uint32_t immediate) {
-    return {immediate >> (OffsetBits + kFragmentBits),
-            immediate >> kFragmentBits & (kPackets - 1), immediate & ((1u << kFragmentBits) - 1)};
+    return {immediate >> (OffsetBits + kFragmentBits), immediate >> kFragmentBits & (kPackets - 1),
+            immediate & ((1u << kFragmentBits) - 1)};
   }
 };
 
