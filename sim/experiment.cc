@@ -94,13 +94,28 @@ QueuePairAttributes attributes_of(const PathSpec& path, const MessageSpec& messa
   return attributes;
 }
 
-MemoryRegion region_of(std::vector<std::byte>& memory, const PathSpec& path,
-                       const MessageSpec& message) {
+/// Memory of one host's application, kept from message to message: fresh pages cost more than the
+/// simulation of a short message.
+class HostMemory {
+ public:
+  std::byte* reserve(size_t bytes) {
+    if (bytes > size_) {
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      size_ = bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  size_t size_ = 0;
+};
+
+MemoryRegion region_of(HostMemory& memory, const PathSpec& path, const MessageSpec& message) {
   MemoryRegion region{nullptr, message.bytes, path.mtu_bytes,
                       message.payload == Payload::real ? path.mtu_bytes : kVirtualPacketBytes};
-  memory.resize(region.stored_bytes(message.bytes) +
-                1);  // never empty: an address even for 0 bytes
-  region.address = memory.data();
+  region.address =
+      memory.reserve(region.stored_bytes(message.bytes) + 1);  // an address even for 0 B
   return region;
 }
 
@@ -146,13 +161,16 @@ MessageSample simulate_message(const PathSpec& path, const MessageSpec& message,
       path.mtu_bytes,    message.max_run_packets, effective_nic_rate_bps(path),
       path.header_bytes, path.mtu_bytes,          true};
   const QueuePairAttributes attributes = attributes_of(path, message, rng);
-  std::vector<std::byte> source;
-  std::vector<std::byte> buffer;
+  thread_local HostMemory source;
+  thread_local HostMemory buffer;
   const MemoryRegion source_region = region_of(source, path, message);
   const MemoryRegion buffer_region = region_of(buffer, path, message);
   const uint64_t stored_bytes = source_region.stored_bytes(message.bytes);
   const uint64_t payload_seed = rng.fork(kPayload).seed();
-  fill_payload({source.data(), stored_bytes}, payload_seed);
+  const std::span<std::byte> delivered(buffer_region.address, stored_bytes);
+  fill_payload({source_region.address, stored_bytes}, payload_seed);
+  std::ranges::fill(delivered,
+                    std::byte{0});  // what an earlier message left must not pass for this one's
 
   Host sender(capabilities, forward, reverse, attributes);
   Host receiver(capabilities, reverse, forward, attributes);
@@ -178,7 +196,7 @@ MessageSample simulate_message(const PathSpec& path, const MessageSpec& message,
   sample.failure = status.reason;
   count(sample, sender, receiver, forward, reverse);
   if (status.state == TransferState::delivered) {
-    const bool intact = payload_equals({buffer.data(), stored_bytes}, payload_seed) &&
+    const bool intact = payload_equals(delivered, payload_seed) &&
                         receiver.queue_pair.recv(id).user_immediate() == immediate &&
                         receiver.queue_pair.recv(id).bytes() == message.bytes;
     sample.outcome = intact ? Outcome::delivered : Outcome::corrupt;

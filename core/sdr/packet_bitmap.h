@@ -28,26 +28,15 @@ class PacketBitmap {
 
   /// Sets [first, first + count) and returns how many were not set before.
   uint64_t set(uint64_t first, uint64_t count) {
-    return set(first, count, [](uint64_t, uint64_t) {});
+    return set_words(first, count, [](uint64_t, uint64_t) {});
   }
 
   /// The same, and calls `fresh(first, count)` for each run of packets that were not set before, in
   /// pieces of at most a word, in ascending order.
   template <class Fresh>
   uint64_t set(uint64_t first, uint64_t count, Fresh&& fresh) {
-    LONGHAUL_CHECK(count <= packets_ && first <= packets_ - count);
-    uint64_t added = 0;
-    for (uint64_t at = first, end = first + count; at < end;) {
-      const uint64_t mask = mask_from(at, end);
-      uint64_t& word = words_[at / 64];
-      const uint64_t fresh_bits = mask & ~word;
-      word |= mask;
-      added += static_cast<uint64_t>(std::popcount(fresh_bits));
-      if (fresh_bits != 0) report(at / 64 * 64, fresh_bits, fresh);
-      at = (at / 64 + 1) * 64;
-    }
-    count_ += added;
-    return added;
+    return set_words(first, count,
+                     [&](uint64_t base, uint64_t bits) { report(base, bits, fresh); });
   }
 
   bool all_set(uint64_t first, uint64_t count) const {
@@ -63,6 +52,24 @@ class PacketBitmap {
   uint64_t next_set(uint64_t from) const { return next<false>(from); }
 
  private:
+  /// `fresh_word(base, bits)` hears of each word's bits that were not set before.
+  template <class FreshWord>
+  uint64_t set_words(uint64_t first, uint64_t count, FreshWord&& fresh_word) {
+    LONGHAUL_CHECK(count <= packets_ && first <= packets_ - count);
+    uint64_t added = 0;
+    for (uint64_t at = first, end = first + count; at < end;) {
+      const uint64_t mask = mask_from(at, end);
+      uint64_t& word = words_[at / 64];
+      const uint64_t fresh_bits = mask & ~word;
+      word |= mask;
+      added += static_cast<uint64_t>(std::popcount(fresh_bits));
+      if (fresh_bits != 0) fresh_word(at / 64 * 64, fresh_bits);
+      at = (at / 64 + 1) * 64;
+    }
+    count_ += added;
+    return added;
+  }
+
   /// Bits of the word of `at` that lie in [at, end).
   static uint64_t mask_from(uint64_t at, uint64_t end) {
     uint64_t mask = ~uint64_t{0} << (at % 64);
