@@ -38,15 +38,28 @@ configure_release() {
   fi
 }
 
-# On a terminal ninja shows its progress; elsewhere the log appears only when the build fails.
+# The whole log goes to build.log and appears here only when the build fails, without its progress.
 ninja_release() {
   local log=$release/build.log
-  if ninja -C "$release" -n "$@" 2>/dev/null | grep 'no work to do' >/dev/null; then return; fi
-  echo "building $* in build/release" >&2
-  if [[ -t 2 ]]; then
-    NINJA_STATUS='[%f/%t] ' ninja -C "$release" "$@" >&2
-  elif ! ninja -C "$release" "$@" >"$log" 2>&1; then
-    cat "$log" >&2
+  if ! NINJA_STATUS='[%f/%t] ' ninja -C "$release" "$@" 2>&1 | tee "$log" | show_progress "$*"; then
+    grep -v '^\[[0-9]*/[0-9]*\] \|^ninja: Entering' "$log" >&2
     return 1
   fi
+}
+
+# Reads ninja's log: one line as soon as something is built, and on a terminal a running count. The
+# look at git that every build takes is not building.
+show_progress() {
+  local line started=''
+  while IFS= read -r line; do
+    case $line in
+      *'] cd '* | *'] Running utility command'*) continue ;;  # how ninja shows such targets
+      '['*/*']'*) ;;
+      *) continue ;;
+    esac
+    [[ -n $started ]] || echo "building $1 in build/release" >&2
+    started=1
+    if [[ -t 2 ]]; then printf '\r%-79.79s' "$line" >&2; fi
+  done
+  if [[ -t 2 && -n $started ]]; then printf '\r%79s\r' '' >&2; fi
 }
