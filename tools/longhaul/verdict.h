@@ -1,0 +1,20 @@
+#pragma once
+
+/// Who finishes first, in numbers and in a sentence.
+
+#include <string>
+
+#include "tools/longhaul/summary.h"
+
+namespace longhaul {
+
+/// Leads below this count as level: nobody would choose by them.
+inline constexpr double kLevelLead = 1.01;
+
+/// Needs `summary.series` and `summary.tail`.
+Verdict judge_point(const Scenario& scenario, const Summary& summary, size_t point);
+
+/// One or two sentences over all points. Needs `summary.verdicts`.
+std::string headline(const Scenario& scenario, const Summary& summary);
+
+}  // namespace longhaul
