@@ -28,6 +28,10 @@ class RoundTrip {
 
   /// How often the receiver sends FEEDBACK.
   Duration feedback_period() const { return std::max(smoothed_ / 64, Duration::microseconds(20)); }
+  /// An arrival waits for the next FEEDBACK: whatever arrived is acknowledged within this time.
+  Duration acknowledged_within() const {
+    return smoothed_ + std::max(variation_ * 4, feedback_period() * 2);
+  }
   /// A packet that left this long ago and is reported missing was lost, not late.
   Duration overdue() const { return smoothed_ + std::max(variation_ * 4, feedback_period()); }
 

@@ -30,7 +30,8 @@ struct ArmedMessage {
 /// belongs to. An arrival whose slot is not armed is not an error: it is late, and is dropped.
 class SlotTable {
  public:
-  explicit SlotTable(uint8_t generations) : slots_(size_t{generations} * kSlotsPerGeneration) {}
+  explicit SlotTable(uint8_t generations)
+      : generations_(generations), slots_(size_t{generations} * kSlotsPerGeneration) {}
 
   std::optional<SlotId> arm(const ArmedMessage& message) {
     for (size_t tried = 0; tried < slots_.size(); ++tried) {
@@ -48,9 +49,9 @@ class SlotTable {
 
   /// Null when nothing is armed there, or when such a slot cannot exist.
   const ArmedMessage* find(uint8_t generation, uint16_t slot) const {
-    const size_t index = index_of({generation, slot});
-    if (slot >= kSlotsPerGeneration || index >= slots_.size()) return nullptr;
-    return slots_[index].packets == 0 ? nullptr : &slots_[index];
+    if (generation >= generations_ || slot >= kSlotsPerGeneration) return nullptr;
+    const ArmedMessage& message = slots_[index_of({generation, slot})];
+    return message.packets == 0 ? nullptr : &message;
   }
 
  private:
@@ -58,6 +59,7 @@ class SlotTable {
     return size_t{id.generation} * kSlotsPerGeneration + id.slot;
   }
 
+  uint8_t generations_;
   std::vector<ArmedMessage> slots_;  ///< packets == 0: free
   size_t next_ = 0;
 };
