@@ -23,8 +23,8 @@ struct PathSpec {
   Duration propagation{};
   /// Bytes that the queue in front of the link holds beyond the packet on the wire.
   uint64_t queue_bytes = 64u << 20;
-  /// Wire bytes of a packet beyond its payload: Ethernet with preamble and gap, IPv4, UDP, BTH, RETH,
-  /// immediate, ICRC, FCS.
+  /// Wire bytes of a packet beyond its payload: Ethernet with preamble and gap, IPv4, UDP, BTH,
+  /// RETH, immediate, ICRC, FCS.
   uint32_t header_bytes = 102;
   /// Payload bytes of a full packet: 1024, 2048, 4096 or 8192.
   uint32_t mtu_bytes = 4096;

@@ -23,19 +23,19 @@ namespace longhaul {
 
 }  // namespace longhaul
 
-#define LONGHAUL_CHECK(condition)                                             \
-  do {                                                                        \
-    if (!(condition)) [[unlikely]]                                            \
-      ::longhaul::check_failed(__FILE__, __LINE__, #condition);               \
+#define LONGHAUL_CHECK(condition)                               \
+  do {                                                          \
+    if (!(condition)) [[unlikely]]                              \
+      ::longhaul::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)
 
 /// Compares two integers and prints both when the comparison does not hold.
-#define LONGHAUL_CHECK_OP(left, op, right)                                                \
-  do {                                                                                    \
-    const auto check_left_ = (left);                                                      \
-    const auto check_right_ = (right);                                                    \
-    if (!(check_left_ op check_right_)) [[unlikely]]                                      \
-      ::longhaul::check_failed(__FILE__, __LINE__, #left " " #op " " #right,              \
-                               static_cast<long long>(check_left_),                       \
-                               static_cast<long long>(check_right_));                     \
+#define LONGHAUL_CHECK_OP(left, op, right)                                   \
+  do {                                                                       \
+    const auto check_left_ = (left);                                         \
+    const auto check_right_ = (right);                                       \
+    if (!(check_left_ op check_right_)) [[unlikely]]                         \
+      ::longhaul::check_failed(__FILE__, __LINE__, #left " " #op " " #right, \
+                               static_cast<long long>(check_left_),          \
+                               static_cast<long long>(check_right_));        \
   } while (false)

@@ -24,8 +24,8 @@ class ReedSolomon {
   /// Coefficient of data symbol `data` in parity symbol `parity`.
   uint8_t coefficient(uint32_t parity, uint32_t data) const;
 
-  /// Hash of k, m and every coefficient: equal on both ends or they cannot talk. Of the matrix, never
-  /// of ISA-L's tables, whose layout differs between CPUs.
+  /// Hash of k, m and every coefficient: equal on both ends or they cannot talk. Of the matrix,
+  /// never of ISA-L's tables, whose layout differs between CPUs.
   uint64_t matrix_hash() const { return matrix_hash_; }
 
   /// Computes all m parity symbols from k data symbols of `bytes` bytes each. A null data pointer

@@ -2,9 +2,9 @@
 
 /// Loss models of a link direction: what is asked for (LossSpec) and what draws it (LossProcess).
 ///
-/// A loss belongs to a transmission slot (start of transmission / wire time of an MTU packet), not to
-/// a packet: a sender that waits outlasts a burst, and every policy meets the same weather at the
-/// same seed. Only `scripted` goes by packet number.
+/// A loss belongs to a transmission slot (start of transmission / wire time of an MTU packet), not
+/// to a packet: a sender that waits outlasts a burst, and every policy meets the same weather at
+/// the same seed. Only `scripted` goes by packet number.
 
 #include <cstdint>
 #include <memory>
@@ -41,7 +41,8 @@ struct LossSpec {
   /// A bad state that loses everything and lasts `burst` slots on average (>= 1), entered so often
   /// that the mean loss is `rate`.
   static LossSpec bursts(double rate, double burst);
-  static LossSpec scripted(std::vector<uint64_t> drop_data, std::vector<uint64_t> drop_control = {});
+  static LossSpec scripted(std::vector<uint64_t> drop_data,
+                           std::vector<uint64_t> drop_control = {});
 
   /// Long-run share of slots lost; 0 for scripted.
   double mean_loss() const;
@@ -56,8 +57,8 @@ class LossProcess {
 
   virtual ~LossProcess() = default;
 
-  /// The first lost slot >= `slot`, or kNever. Queries must not go back: `slot` never falls below an
-  /// earlier answer's query. Costs time per loss (or state change), not per slot.
+  /// The first lost slot >= `slot`, or kNever. Queries must not go back: `slot` never falls below
+  /// an earlier answer's query. Costs time per loss (or state change), not per slot.
   virtual uint64_t next_lost(uint64_t slot) = 0;
 };
 

@@ -1,0 +1,40 @@
+#pragma once
+
+/// Round-trip time of a connection, and the timers that follow from it.
+
+#include <algorithm>
+
+#include "core/base/time.h"
+
+namespace longhaul {
+
+/// Smoothed as in RFC 6298 (gains 1/8 and 1/4), in integers. Only unambiguous samples may be given:
+/// of packets that were sent once (Karn's algorithm).
+class RoundTrip {
+ public:
+  /// `expected`: what set-up measured or the path promises.
+  explicit RoundTrip(Duration expected) : smoothed_(expected), least_(expected) {}
+
+  void sample(Duration rtt) {
+    const Duration error = rtt - smoothed_;
+    smoothed_ += error / 8;
+    variation_ += (std::max(error, -error) - variation_) / 4;
+    least_ = std::min(least_, rtt);
+  }
+
+  Duration smoothed() const { return smoothed_; }
+  Duration variation() const { return variation_; }
+  Duration least() const { return least_; }
+
+  /// How often the receiver sends FEEDBACK.
+  Duration feedback_period() const { return std::max(smoothed_ / 64, Duration::microseconds(20)); }
+  /// A packet that left this long ago and is reported missing was lost, not late.
+  Duration overdue() const { return smoothed_ + std::max(variation_ * 4, feedback_period()); }
+
+ private:
+  Duration smoothed_;
+  Duration variation_{};
+  Duration least_;
+};
+
+}  // namespace longhaul

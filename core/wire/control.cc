@@ -1,0 +1,277 @@
+#include "core/wire/control.h"
+
+#include <limits>
+
+#include "core/base/check.h"
+#include "core/wire/immediate.h"
+
+namespace longhaul {
+namespace {
+
+enum class Type : uint8_t { clear_to_send = 1, begin = 2, feedback = 3, probe = 4, complete = 5 };
+
+constexpr uint8_t kHasBegin = 1;
+constexpr uint8_t kRepairRequested = 2;
+constexpr uint8_t kHasEcho = 4;
+constexpr uint8_t kEchoParity = 8;
+
+class Writer {
+ public:
+  explicit Writer(std::vector<std::byte>& out) : out_(out) {}
+
+  template <class T>
+  void fixed(T value) {
+    for (size_t i = sizeof(T); i-- > 0;) out_.push_back(static_cast<std::byte>(value >> (8 * i)));
+  }
+  void varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<std::byte>(value | 0x80));
+    out_.push_back(static_cast<std::byte>(value));
+  }
+
+ private:
+  std::vector<std::byte>& out_;
+};
+
+/// Reads past the end yield zeros and set `truncated`; checked once at the end.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  template <class T>
+  T fixed() {
+    if (bytes_.size() < sizeof(T)) return fail();
+    T value = 0;
+    for (size_t i = 0; i < sizeof(T); ++i) {
+      value =
+          static_cast<T>(static_cast<uint64_t>(value) << 8 | std::to_integer<uint64_t>(bytes_[i]));
+    }
+    bytes_ = bytes_.subspan(sizeof(T));
+    return value;
+  }
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (bytes_.empty()) return fail();
+      const auto byte = std::to_integer<uint64_t>(bytes_.front());
+      bytes_ = bytes_.subspan(1);
+      if (shift == 63 && byte > 1) break;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    invalid = true;
+    return 0;
+  }
+  size_t left() const { return bytes_.size(); }
+
+  bool truncated = false;
+  bool invalid = false;
+
+ private:
+  uint8_t fail() {
+    truncated = true;
+    bytes_ = {};
+    return 0;
+  }
+  std::span<const std::byte> bytes_;
+};
+
+void write(Writer& w, const ClearToSend& m) {
+  w.fixed(m.transfer);
+  w.fixed(static_cast<uint8_t>(m.role));
+  w.fixed(m.segment);
+  w.fixed(m.generation);
+  w.fixed(m.slot);
+  w.fixed(m.armed_bytes);
+  w.fixed(m.key);
+}
+
+void write(Writer& w, const Begin& m) {
+  w.fixed(m.transfer);
+  w.fixed(m.bytes);
+  w.fixed(m.user_immediate);
+  w.fixed(m.data_count);
+  w.fixed(m.parity_count);
+  w.fixed(m.stripes);
+}
+
+void write(Writer& w, const Feedback& m) {
+  w.fixed(m.transfer);
+  w.fixed(static_cast<uint8_t>(
+      (m.has_begin ? kHasBegin : 0) | (m.repair_requested ? kRepairRequested : 0) |
+      (m.has_echo ? kHasEcho : 0) | (m.echo_role == MessageRole::parity ? kEchoParity : 0)));
+  w.varint(m.cumulative);
+  w.varint(m.highest_end);
+  w.varint(m.received_packets);
+  if (m.has_echo) {
+    w.varint(m.echo_packet);
+    w.varint(static_cast<uint64_t>(m.echo_hold.ps));
+  }
+  w.varint(m.sections.size());
+  for (const FeedbackSection& section : m.sections) {
+    w.varint(section.begin);
+    w.varint(section.end - section.begin);
+    w.varint(section.missing.size());
+    uint64_t at = section.begin;
+    for (const PacketRange& range : section.missing) {
+      w.varint(range.begin - at);
+      w.varint(range.end - range.begin);
+      at = range.end;
+    }
+  }
+}
+
+void write(Writer& w, const Probe& m) {
+  w.fixed(m.transfer);
+  w.fixed(m.sequence);
+}
+
+void write(Writer& w, const Complete& m) {
+  w.fixed(m.transfer);
+  w.fixed(static_cast<uint8_t>(m.status));
+  w.fixed(m.checksum);
+}
+
+MessageRole read_role(Reader& r) {
+  const auto role = r.fixed<uint8_t>();
+  r.invalid |= role > 1;
+  return role == 1 ? MessageRole::parity : MessageRole::data;
+}
+
+ClearToSend read_clear_to_send(Reader& r) {
+  ClearToSend m;
+  m.transfer = r.fixed<uint32_t>();
+  m.role = read_role(r);
+  m.segment = r.fixed<uint32_t>();
+  m.generation = r.fixed<uint8_t>();
+  m.slot = r.fixed<uint16_t>();
+  m.armed_bytes = r.fixed<uint64_t>();
+  m.key = r.fixed<uint32_t>();
+  r.invalid |= m.slot >= kSlotsPerGeneration;
+  return m;
+}
+
+Begin read_begin(Reader& r) {
+  Begin m;
+  m.transfer = r.fixed<uint32_t>();
+  m.bytes = r.fixed<uint64_t>();
+  m.user_immediate = r.fixed<uint32_t>();
+  m.data_count = r.fixed<uint8_t>();
+  m.parity_count = r.fixed<uint8_t>();
+  m.stripes = r.fixed<uint32_t>();
+  r.invalid |= m.data_count + m.parity_count > 255;
+  r.invalid |=
+      (m.data_count == 0) != (m.stripes == 0) || (m.data_count == 0) != (m.parity_count == 0);
+  return m;
+}
+
+FeedbackSection read_section(Reader& r) {
+  FeedbackSection section;
+  section.begin = r.varint();
+  const uint64_t length = r.varint();
+  r.invalid |= length > std::numeric_limits<uint64_t>::max() - section.begin;
+  section.end = section.begin + length;
+  const uint64_t count = r.varint();
+  // A range takes at least two bytes: a larger count is a lie, and must not size an allocation.
+  if (r.invalid || count > r.left() / 2) {
+    r.invalid |= !r.truncated;
+    return section;
+  }
+  section.missing.reserve(count);
+  uint64_t at = section.begin;
+  for (uint64_t i = 0; i < count && !r.invalid && !r.truncated; ++i) {
+    const uint64_t gap = r.varint();
+    const uint64_t packets = r.varint();
+    r.invalid |= packets == 0 || gap > section.end - at || packets > section.end - at - gap;
+    section.missing.push_back({at + gap, at + gap + packets});
+    at += gap + packets;
+  }
+  return section;
+}
+
+Feedback read_feedback(Reader& r) {
+  Feedback m;
+  m.transfer = r.fixed<uint32_t>();
+  const auto flags = r.fixed<uint8_t>();
+  r.invalid |= flags > (kHasBegin | kRepairRequested | kHasEcho | kEchoParity);
+  m.has_begin = flags & kHasBegin;
+  m.repair_requested = flags & kRepairRequested;
+  m.has_echo = flags & kHasEcho;
+  m.echo_role = flags & kEchoParity ? MessageRole::parity : MessageRole::data;
+  m.cumulative = r.varint();
+  m.highest_end = r.varint();
+  m.received_packets = r.varint();
+  if (m.has_echo) {
+    m.echo_packet = r.varint();
+    const uint64_t hold_ps = r.varint();
+    r.invalid |= hold_ps > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    m.echo_hold = {static_cast<int64_t>(hold_ps)};
+  }
+  const uint64_t sections = r.varint();
+  for (uint64_t i = 0; i < sections && !r.invalid && !r.truncated; ++i) {
+    m.sections.push_back(read_section(r));
+  }
+  return m;
+}
+
+Probe read_probe(Reader& r) {
+  Probe m;
+  m.transfer = r.fixed<uint32_t>();
+  m.sequence = r.fixed<uint32_t>();
+  return m;
+}
+
+Complete read_complete(Reader& r) {
+  Complete m;
+  m.transfer = r.fixed<uint32_t>();
+  const auto status = r.fixed<uint8_t>();
+  r.invalid |= status > static_cast<uint8_t>(CompletionStatus::failed);
+  m.status = static_cast<CompletionStatus>(status);
+  m.checksum = r.fixed<uint64_t>();
+  return m;
+}
+
+}  // namespace
+
+void encode_control(uint64_t connection, const ControlMessage& message,
+                    std::vector<std::byte>& out) {
+  Writer w(out);
+  w.fixed(kControlVersion);
+  w.fixed(static_cast<uint8_t>(message.index() + 1));
+  w.fixed(connection);
+  std::visit([&](const auto& m) { write(w, m); }, message);
+}
+
+std::variant<ParsedControl, ControlError> parse_control(std::span<const std::byte> bytes) {
+  Reader r(bytes);
+  const auto version = r.fixed<uint8_t>();
+  const auto type = r.fixed<uint8_t>();
+  ParsedControl parsed;
+  parsed.connection = r.fixed<uint64_t>();
+  if (r.truncated) return ControlError::truncated;
+  if (version != kControlVersion) return ControlError::version;
+  switch (static_cast<Type>(type)) {
+    case Type::clear_to_send:
+      parsed.message = read_clear_to_send(r);
+      break;
+    case Type::begin:
+      parsed.message = read_begin(r);
+      break;
+    case Type::feedback:
+      parsed.message = read_feedback(r);
+      break;
+    case Type::probe:
+      parsed.message = read_probe(r);
+      break;
+    case Type::complete:
+      parsed.message = read_complete(r);
+      break;
+    default:
+      return ControlError::type;
+  }
+  if (r.truncated) return ControlError::truncated;
+  if (r.invalid) return ControlError::value;
+  if (r.left() != 0) return ControlError::trailing_bytes;
+  return parsed;
+}
+
+}  // namespace longhaul

@@ -1,0 +1,212 @@
+#include "sim/experiment.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/transfer/queue_pair.h"
+#include "sim/link.h"
+#include "sim/payload.h"
+#include "sim/sim_backend.h"
+
+namespace longhaul::sim {
+namespace {
+
+/// Labels of forked generators; a changed value changes every result.
+enum ForkLabel : uint64_t { kForwardLink = 1, kReverseLink = 2, kPayload = 3, kConnection = 4 };
+
+constexpr uint32_t kVirtualPacketBytes = 8;
+
+uint64_t effective_nic_rate_bps(const PathSpec& path) {
+  return path.nic_rate_bps == 0 ? path.rate_bps : path.nic_rate_bps;
+}
+
+LinkSpec link_spec(const PathSpec& path, const LossSpec& loss) {
+  return {path.rate_bps,
+          effective_nic_rate_bps(path),
+          path.propagation,
+          path.queue_bytes,
+          path.header_bytes,
+          path.mtu_bytes,
+          loss};
+}
+
+struct Host {
+  Host(const Capabilities& capabilities, Link& outgoing, Link& incoming,
+       const QueuePairAttributes& attributes)
+      : backend(capabilities, outgoing, incoming), queue_pair(attributes, backend) {}
+
+  void turn(Instant now) { drive(now, queue_pair, backend, events, commands); }
+  Instant next_turn() { return backend.next_event(queue_pair.next_wakeup()); }
+
+  SimBackend backend;
+  QueuePair queue_pair;
+  EventBatch events;
+  CommandBatch commands;
+};
+
+/// What does not depend on the policy: the same message on a perfect path, and with foresight.
+struct Reference {
+  Duration ideal;
+  Duration oracle;
+  uint64_t oracle_wire_bytes;
+};
+
+Reference reference_of(const PathSpec& path, const MessageSpec& message, Instant started,
+                       const Rng& rng) {
+  const uint64_t rate_bps = std::min(path.rate_bps, effective_nic_rate_bps(path));
+  const uint64_t packets = (message.bytes + path.mtu_bytes - 1) / path.mtu_bytes;
+  const uint64_t full_bytes = path.mtu_bytes + path.header_bytes;
+  const Duration packet_time = wire_time(full_bytes, rate_bps);
+  const Duration complete_time = wire_time(kCompleteBytes + path.header_bytes, rate_bps);
+  const Duration fixed = path.propagation * 2 + complete_time;
+  Reference reference{fixed, fixed, kCompleteBytes + path.header_bytes};
+  if (packets == 0) return reference;
+
+  const uint64_t last_bytes = message.bytes - (packets - 1) * path.mtu_bytes + path.header_bytes;
+  const Duration last_time = wire_time(last_bytes, rate_bps);
+  reference.ideal += packet_time * static_cast<int64_t>(packets - 1) + last_time;
+  reference.oracle_wire_bytes += (packets - 1) * full_bytes + last_bytes;
+
+  // The oracle sends in exactly the slots that will not be lost, and completes with the last of
+  // them.
+  const auto loss = make_loss_process(path.loss, rng.fork(kForwardLink));
+  const bool by_number = path.loss.model == LossModel::scripted;
+  const uint64_t first = by_number ? 0 : static_cast<uint64_t>(started.ps / packet_time.ps);
+  uint64_t slot = first;
+  for (uint64_t left = packets; left > 0;) {
+    const uint64_t lost = loss->next_lost(slot);
+    const uint64_t good = std::min(left, lost - slot);
+    left -= good;
+    slot += left > 0 ? good + 1 : good;
+  }
+  reference.oracle += packet_time * static_cast<int64_t>(slot - first - 1) + last_time;
+  return reference;
+}
+
+QueuePairAttributes attributes_of(const PathSpec& path, const MessageSpec& message,
+                                  const Rng& rng) {
+  QueuePairAttributes attributes;
+  attributes.connection = rng.fork(kConnection).next();
+  attributes.policy = message.policy;
+  attributes.chunk_packets = message.chunk_packets;
+  attributes.round_trip = path.propagation * 2;
+  attributes.give_up = message.give_up;
+  return attributes;
+}
+
+/// Memory of one host's application, kept from message to message: fresh pages cost more than the
+/// simulation of a short message.
+class HostMemory {
+ public:
+  std::byte* reserve(size_t bytes) {
+    if (bytes > size_) {
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      size_ = bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  size_t size_ = 0;
+};
+
+MemoryRegion region_of(HostMemory& memory, const PathSpec& path, const MessageSpec& message) {
+  MemoryRegion region{nullptr, message.bytes, path.mtu_bytes,
+                      message.payload == Payload::real ? path.mtu_bytes : kVirtualPacketBytes};
+  region.address =
+      memory.reserve(region.stored_bytes(message.bytes) + 1);  // an address even for 0 B
+  return region;
+}
+
+void run_to_end(Host& sender, Host& receiver, uint32_t id) {
+  // Each turn can make something due at the other host, at the same instant at the earliest.
+  while (sender.queue_pair.send_status(id).state == TransferState::active) {
+    const Instant sender_turn = sender.next_turn();
+    const Instant receiver_turn = receiver.next_turn();
+    if (sender_turn <= receiver_turn) {
+      sender.turn(sender_turn);
+    } else {
+      receiver.turn(receiver_turn);
+    }
+  }
+}
+
+void count(MessageSample& sample, const Host& sender, const Host& receiver, const Link& forward,
+           const Link& reverse) {
+  const QueuePairCounters& sent = sender.queue_pair.counters();
+  const QueuePairCounters& received = receiver.queue_pair.counters();
+  sample.wire_bytes = forward.counters().wire_bytes + reverse.counters().wire_bytes;
+  sample.data_packets = sent.data_packets;
+  sample.retransmitted_packets = sent.retransmitted_packets;
+  sample.parity_packets = sent.parity_packets;
+  sample.control_packets = sent.control_packets + received.control_packets;
+  sample.lost_packets = forward.counters().lost_packets + reverse.counters().lost_packets;
+  sample.lost_control_packets =
+      forward.counters().lost_control_packets + reverse.counters().lost_control_packets;
+  sample.queue_drops = forward.counters().queue_drops + reverse.counters().queue_drops;
+  sample.duplicate_packets = received.duplicate_packets;
+  sample.decoded_packets = received.decoded_packets;
+  sample.fallbacks = received.fallbacks;
+}
+
+}  // namespace
+
+MessageSample simulate_message(const PathSpec& path, const MessageSpec& message, uint64_t seed,
+                               uint64_t message_index) {
+  const Rng rng = Rng(seed).fork(message_index);
+  Link forward(link_spec(path, path.loss), rng.fork(kForwardLink));
+  Link reverse(link_spec(path, path.reverse_loss), rng.fork(kReverseLink));
+  const Capabilities capabilities{
+      path.mtu_bytes,    message.max_run_packets, effective_nic_rate_bps(path),
+      path.header_bytes, path.mtu_bytes,          true};
+  const QueuePairAttributes attributes = attributes_of(path, message, rng);
+  thread_local HostMemory source;
+  thread_local HostMemory buffer;
+  const MemoryRegion source_region = region_of(source, path, message);
+  const MemoryRegion buffer_region = region_of(buffer, path, message);
+  const uint64_t stored_bytes = source_region.stored_bytes(message.bytes);
+  const uint64_t payload_seed = rng.fork(kPayload).seed();
+  const std::span<std::byte> delivered(buffer_region.address, stored_bytes);
+  fill_payload({source_region.address, stored_bytes}, payload_seed);
+  std::ranges::fill(delivered,
+                    std::byte{0});  // what an earlier message left must not pass for this one's
+
+  Host sender(capabilities, forward, reverse, attributes);
+  Host receiver(capabilities, reverse, forward, attributes);
+  sender.backend.connect(receiver.backend);
+  receiver.backend.connect(sender.backend);
+  const MemoryHandle source_handle = sender.backend.register_memory(source_region);
+  const MemoryHandle buffer_handle = receiver.backend.register_memory(buffer_region);
+  const auto immediate = static_cast<uint32_t>(payload_seed);
+  const uint32_t id =
+      sender.queue_pair.transfer_send({}, source_handle, source_region, message.bytes, immediate);
+  receiver.queue_pair.transfer_recv({}, buffer_handle, buffer_region, message.bytes);
+  run_to_end(sender, receiver, id);
+
+  MessageSample sample;
+  const TransferStatus& status = sender.queue_pair.send_status(id);
+  const Reference reference = reference_of(path, message, status.started, rng);
+  sample.ideal = reference.ideal;
+  sample.oracle = reference.oracle;
+  sample.oracle_wire_bytes = reference.oracle_wire_bytes;
+  sample.payload_bytes = message.bytes;
+  sample.setup = status.started - status.posted;
+  sample.completion = status.finished - status.started;
+  sample.failure = status.reason;
+  count(sample, sender, receiver, forward, reverse);
+  if (status.state == TransferState::delivered) {
+    const bool intact = payload_equals(delivered, payload_seed) &&
+                        receiver.queue_pair.recv(id).user_immediate() == immediate &&
+                        receiver.queue_pair.recv(id).bytes() == message.bytes;
+    sample.outcome = intact ? Outcome::delivered : Outcome::corrupt;
+    if (!intact) sample.failure = "what was delivered differs from what was sent";
+  } else if (sample.failure == std::string_view("the end-to-end checksum differs")) {
+    sample.outcome = Outcome::corrupt;
+  }
+  sample.digest = mix64(sender.backend.digest(), receiver.backend.digest());
+  sample.digest = mix64(sample.digest, static_cast<uint64_t>(sample.completion.ps));
+  return sample;
+}
+
+}  // namespace longhaul::sim
