@@ -21,8 +21,19 @@ std::string over_points(const Scenario& scenario, const std::function<std::strin
     std::string value = describe(point);
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(std::move(value));
   }
-  if (values.size() <= kListed) return fmt::format("{}", fmt::join(values, ", "));
-  return fmt::format("{}, {}, ... {} ({} values)", values[0], values[1], values.back(), values.size());
+  if (values.size() > kListed) {
+    return fmt::format("{} to {} ({} values)", values.front(), values.back(), values.size());
+  }
+  // "a, b or c", but "a, b; c, d; or e" where the values have commas of their own.
+  const bool commas = std::any_of(values.begin(), values.end(),
+                                  [](const std::string& value) { return value.find(',') != std::string::npos; });
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool last = i + 1 == values.size();
+    if (i > 0) text += commas ? (last ? "; or " : "; ") : (last ? " or " : ", ");
+    text += values[i];
+  }
+  return text;
 }
 
 std::string describe_path(const Scenario& scenario) {

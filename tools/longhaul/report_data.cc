@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/longhaul/text.h"
+#include "tools/longhaul/verdict.h"
 
 namespace longhaul {
 
@@ -126,7 +127,8 @@ std::string report_data(const Results& results, const Summary& summary) {
   }
   Json policies = Json::array();
   for (const PolicySpec& policy : scenario.policies) policies.push_back(policy.name());
-  const Json data = {{"unit", unit.name}, {"tail", tail_name(summary.tail)}, {"policies", policies}, {"points", points}};
+  const Json data = {{"unit", unit.name}, {"tail", tail_name(summary.tail)}, {"policies", policies},
+                     {"start", widest_lead(summary).value_or(0)}, {"points", points}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

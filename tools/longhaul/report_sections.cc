@@ -8,6 +8,7 @@
 #include "tools/longhaul/report_html.h"
 #include "tools/longhaul/text.h"
 #include "tools/longhaul/units.h"
+#include "tools/longhaul/verdict.h"
 
 namespace longhaul {
 
@@ -22,6 +23,13 @@ std::string hero(const std::string& title, const std::string& figures, const std
                      escape_html(note));
 }
 
+/// Sentences start with a capital; names of policies stay as they are.
+std::string capitalized(std::string text) {
+  if (text.starts_with("at ")) text[0] = 'A';
+  if (text.starts_with("the ")) text[0] = 'T';
+  return text;
+}
+
 std::string factor_figure(const std::optional<double>& factor, const std::string& caption) {
   return factor ? figure(format_factor(*factor), caption) : std::string();
 }
@@ -32,12 +40,14 @@ std::string hero_of_point(const Results& results, const Summary& summary, size_t
   if (!verdict.winner) return hero("No message was delivered", "", "The table below says why.");
   const auto name = [&](size_t policy) { return scenario.policies[policy].name(); };
   const SeriesSummary& best = *summary.find(point, *verdict.winner);
-  const std::string tail = tail_name(summary.tail);
+  const std::string tail = tail_words(summary.tail);
   std::string figures;
   std::string title = name(*verdict.winner) + " finishes first";
   if (verdict.level) title = "No policy finishes clearly first";
   if (!verdict.runner_up) title = name(*verdict.winner);
-  if (verdict.runner_up && !verdict.level) {
+  const bool compared = verdict.runner_up && !verdict.level;
+  // Against a policy that lost messages there is no factor; the text says so.
+  if (compared && summary.find(point, *verdict.runner_up)->failed == 0) {
     figures += figure(format_factor(verdict.lead), fmt::format("faster than {} at {}", name(*verdict.runner_up), tail));
     if (verdict.slowest != verdict.runner_up) {
       figures += figure(format_factor(verdict.lead_on_slowest),
@@ -45,28 +55,33 @@ std::string hero_of_point(const Results& results, const Summary& summary, size_t
     }
   }
   figures += factor_figure(tail_of(best.slowdown, summary.tail).value, fmt::format("the time without loss, at {}", tail));
-  figures += factor_figure(tail_of(best.regret, summary.tail).value,
-                           fmt::format("the time of an oracle that knows every loss, at {}", tail));
   figures += factor_figure(best.wire_per_payload(), "the payload, in bytes on the wire");
   return hero(title, figures, verdict.text + ".");
 }
 
 std::string hero_of_sweep(const Results& results, const Summary& summary) {
   const Scenario& scenario = results.scenario;
-  std::vector<size_t> wins(scenario.policies.size(), 0);
+  std::vector<std::pair<size_t, std::string>> wins;  // points, of whom
+  for (const PolicySpec& policy : scenario.policies) wins.emplace_back(0, policy.name());
   size_t level = 0;
   for (const Verdict& verdict : summary.verdicts) {
-    if (verdict.level) {
-      ++level;
-    } else if (verdict.winner) {
-      ++wins[*verdict.winner];
-    }
+    if (verdict.level) ++level;
+    if (verdict.winner && !verdict.level) ++wins[*verdict.winner].first;
   }
+  std::stable_sort(wins.begin(), wins.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string figures;
+  if (const std::optional<size_t> point = widest_lead(summary)) {
+    const Verdict& verdict = summary.verdicts[*point];
+    figures += figure(format_factor(verdict.lead_on_slowest),
+                      fmt::format("widest lead at {}: {} over {}, at {}", tail_words(summary.tail),
+                                  scenario.policies[*verdict.winner].name(), scenario.policies[*verdict.slowest].name(),
+                                  point_title(scenario.points[*point])));
+  }
   if (scenario.policies.size() > 1) {
-    for (size_t i = 0; i < wins.size() && i < 5; ++i) {
-      figures += figure(fmt::format("{} of {}", wins[i], scenario.points.size()),
-                        "points where " + scenario.policies[i].name() + " finishes first");
+    for (const auto& [points, name] : wins) {
+      if (points == 0) continue;
+      figures += figure(fmt::format("{} of {}", points, scenario.points.size()),
+                        fmt::format("points where {} finishes first", name));
     }
     if (level > 0) {
       figures += figure(fmt::format("{} of {}", level, scenario.points.size()), "points where the first two are level");
@@ -74,7 +89,7 @@ std::string hero_of_sweep(const Results& results, const Summary& summary) {
   }
   const std::string& text = summary.headline;
   const size_t end = std::min(text.find(". "), text.size());
-  return hero(text.substr(0, end), figures, end < text.size() ? text.substr(end + 2) + "." : "");
+  return hero(capitalized(text.substr(0, end)), figures, end < text.size() ? text.substr(end + 2) + "." : "");
 }
 
 std::string cell(const std::string& main, const std::string& small = {}) {

@@ -150,6 +150,8 @@ const SeriesSummary* Summary::find(size_t point, size_t policy) const {
 
 const char* tail_name(Tail tail) { return tail == Tail::p999 ? "p99.9" : "max"; }
 
+const char* tail_words(Tail tail) { return tail == Tail::p999 ? "p99.9" : "the maximum"; }
+
 const Estimate& tail_of(const Distribution& distribution, Tail tail) {
   return tail == Tail::p999 ? distribution.p999 : distribution.max;
 }

@@ -94,8 +94,9 @@ struct Summary {
 
 Summary summarize(const Results& results);
 
-/// "p99.9" or "max".
+/// "p99.9" or "max", and the same inside a sentence: "p99.9" or "the maximum".
 const char* tail_name(Tail tail);
+const char* tail_words(Tail tail);
 const Estimate& tail_of(const Distribution& distribution, Tail tail);
 
 }  // namespace longhaul

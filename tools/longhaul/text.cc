@@ -30,7 +30,10 @@ std::string format_ratio(std::optional<double> value) {
   return fmt::format("{:.{}f}", *value, *value < 10 ? 3 : *value < 100 ? 2 : 1);
 }
 
-std::string short_key(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+std::string short_key(const std::string& key) {
+  const size_t dot = key.find('.');
+  return dot == std::string::npos ? key : key.substr(dot + 1);
+}
 
 std::string point_title(const Point& point) {
   if (point.labels.empty()) return "the only point";
@@ -72,9 +75,9 @@ std::string explain_policy(const PolicySpec& policy) {
                         policy.rto_millirtt / 1000.0);
   if (policy.kind == PolicySpec::Kind::selective_repeat) return "Selective repeat: " + repeat + ".";
   return fmt::format(
-      "Erasure code: {} parity packets are sent along with every {} data packets, and any {} of these {} "
-      "rebuild the data. When more are lost, {}.",
-      policy.parity_count, policy.data_count, policy.data_count, policy.data_count + policy.parity_count, repeat);
+      "Erasure code: {} parity packet{} sent along with every {} data packets, and any {} of these {} rebuild the "
+      "data. When more are lost, {}.",
+      policy.parity_count, policy.parity_count == 1 ? " is" : "s are", policy.data_count, policy.data_count, policy.data_count + policy.parity_count, repeat);
 }
 
 std::string join_words(const std::vector<std::string>& words) {

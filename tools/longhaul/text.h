@@ -19,7 +19,7 @@ std::string format_percent(std::optional<double> share);
 /// `value` with two to four digits, or "-" when absent.
 std::string format_ratio(std::optional<double> value);
 
-/// "path.distance" -> "distance".
+/// Without the section: "path.distance" -> "distance", "path.loss.rate" -> "loss.rate".
 std::string short_key(const std::string& key);
 /// "distance 3750 km, rate 100 Gb/s"; "the only point" when nothing is swept.
 std::string point_title(const Point& point);

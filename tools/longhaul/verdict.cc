@@ -32,6 +32,15 @@ std::vector<const SeriesSummary*> ranking(const Summary& summary, size_t point) 
   return ranked;
 }
 
+/// The last in time among those that delivered everything; `ranked` has at least two.
+const SeriesSummary& slowest_of(const std::vector<const SeriesSummary*>& ranked) {
+  const SeriesSummary* slowest = ranked[1];
+  for (const SeriesSummary* series : ranked) {
+    if (series->delivered == series->samples) slowest = series;
+  }
+  return *slowest;
+}
+
 bool delivered_all(const SeriesSummary& series) { return series.delivered == series.samples; }
 
 std::string times(const char* suffix, const std::optional<double>& value) {
@@ -62,7 +71,7 @@ std::string level_text(const Scenario& scenario, const Summary& summary,
     if (series->wire_bytes < cheapest->wire_bytes) cheapest = series;
   }
   std::string text = fmt::format("{} are level at {} (less than 1 % apart): {}", join_words(names),
-                                 tail_name(summary.tail), standing(*ranked.front(), summary.tail));
+                                 tail_words(summary.tail), standing(*ranked.front(), summary.tail));
   if (cheapest != ranked.front() && cheapest->wire_per_payload()) {
     text += fmt::format("; {} sends the least, {} the payload", scenario.policies[cheapest->policy].name(),
                         format_factor(*cheapest->wire_per_payload()));
@@ -73,11 +82,11 @@ std::string level_text(const Scenario& scenario, const Summary& summary,
 std::string winner_text(const Scenario& scenario, const Summary& summary, const Verdict& verdict,
                         const std::vector<const SeriesSummary*>& ranked) {
   const auto name = [&](size_t policy) { return scenario.policies[policy].name(); };
-  std::string text = fmt::format("{} finishes first at {}: {}", name(*verdict.winner), tail_name(summary.tail),
+  std::string text = fmt::format("{} finishes first at {}: {}", name(*verdict.winner), tail_words(summary.tail),
                                  standing(*ranked.front(), summary.tail));
   if (delivered_all(*ranked[1])) {
     text += fmt::format("; {} faster than {}", format_factor(verdict.lead), name(*verdict.runner_up));
-    if (ranked.size() > 2 && delivered_all(*ranked.back())) {
+    if (verdict.slowest != verdict.runner_up) {
       text += fmt::format(", {} faster than {}", format_factor(verdict.lead_on_slowest), name(*verdict.slowest));
     }
   } else {
@@ -94,30 +103,35 @@ bool intervals_overlap(const Distribution& better, const Distribution& worse) {
   return !upper || !worse.p999.lower || *upper >= *worse.p999.lower;
 }
 
-/// "ec(32,8) finishes first from 128 KiB to 8 GiB, sr(nack) from 16 GiB on", for one swept setting
-/// with at most three stretches; empty when it cannot be said so.
+/// "at p99.9 sr(nack) finishes first from 1 MiB to 8 MiB, ec(32,8) from 16 MiB to 8 GiB; level at
+/// 512 KiB", for one swept setting and at most four stretches; empty when it cannot be said so.
 std::string stretches_text(const Scenario& scenario, const Summary& summary) {
   struct Stretch {
-    std::string who, first, last;
+    std::optional<size_t> who;  // absent: level
+    std::string first, last;
   };
   std::vector<Stretch> stretches;
   for (size_t i = 0; i < scenario.points.size(); ++i) {
     const Verdict& verdict = summary.verdicts[i];
     if (scenario.points[i].labels.size() != 1 || !verdict.winner) return {};
-    const std::string who = verdict.level ? "nobody" : scenario.policies[*verdict.winner].name();
+    const std::optional<size_t> who = verdict.level ? std::nullopt : verdict.winner;
     const std::string& label = scenario.points[i].labels.front().second;
     if (stretches.empty() || stretches.back().who != who) stretches.push_back({who, label, label});
     stretches.back().last = label;
   }
-  if (stretches.size() < 2 || stretches.size() > 3) return {};
-  std::string text;
-  for (size_t i = 0; i < stretches.size(); ++i) {
-    const Stretch& s = stretches[i];
-    text += i == 0 ? "" : ", ";
-    text += s.who + (i == 0 ? fmt::format(" finishes first at {}", tail_name(summary.tail)) : "");
-    text += s.first == s.last ? " at " + s.first : fmt::format(" from {} to {}", s.first, s.last);
+  if (stretches.size() < 2 || stretches.size() > 4) return {};
+  std::string wins, level;
+  for (const Stretch& s : stretches) {
+    const std::string range = s.first == s.last ? fmt::format("at {}", s.first) : fmt::format("from {} to {}", s.first, s.last);
+    if (!s.who) {
+      level += fmt::format("{}{}", level.empty() ? "; level " : " and ", range);
+      continue;
+    }
+    const std::string name = scenario.policies[*s.who].name();
+    wins += wins.empty() ? fmt::format("at {} {} finishes first {}", tail_words(summary.tail), name, range)
+                         : fmt::format(", {} {}", name, range);
   }
-  return text;
+  return wins.empty() ? std::string() : wins + level;
 }
 
 std::string count_text(const Scenario& scenario, const Summary& summary) {
@@ -135,16 +149,16 @@ std::string count_text(const Scenario& scenario, const Summary& summary) {
   if (judged == 0) return "no message was delivered";
   std::vector<std::pair<size_t, size_t>> order(wins.begin(), wins.end());
   std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.second > b.second; });
-  if (order.empty()) return fmt::format("the policies are level at {} at every point", tail_name(summary.tail));
+  if (order.empty()) return fmt::format("the policies are level at {} at every point", tail_words(summary.tail));
   if (order.front().second == summary.verdicts.size()) {
     return fmt::format("{} finishes first at {} at all {} points", scenario.policies[order.front().first].name(),
-                       tail_name(summary.tail), judged);
+                       tail_words(summary.tail), judged);
   }
   std::string text;
   for (const auto& [policy, points] : order) {
     const std::string name = scenario.policies[policy].name();
     text += text.empty() ? fmt::format("{} finishes first at {} at {} of {} points", name,
-                                       tail_name(summary.tail), points, judged)
+                                       tail_words(summary.tail), points, judged)
                          : fmt::format(", {} at {}", name, points);
   }
   return level == 0 ? text : text + fmt::format("; level at {}", level);
@@ -162,17 +176,18 @@ Verdict judge_point(const Scenario& scenario, const Summary& summary, size_t poi
   const SeriesSummary& best = *ranked.front();
   verdict.winner = best.policy;
   if (ranked.size() == 1) {
-    verdict.text = fmt::format("{} at {}: {}", scenario.policies[best.policy].name(), tail_name(summary.tail),
+    verdict.text = fmt::format("{} at {}: {}", scenario.policies[best.policy].name(), tail_words(summary.tail),
                                standing(best, summary.tail));
     if (scenario.policies.size() > 1) verdict.text += "; no other policy delivered a message";
     return verdict;
   }
   verdict.runner_up = ranked[1]->policy;
-  verdict.slowest = ranked.back()->policy;
+  const SeriesSummary& slowest = slowest_of(ranked);
+  verdict.slowest = slowest.policy;
   const double best_ps = tail_ps(best, summary.tail);
   if (best_ps > 0) {
     verdict.lead = tail_ps(*ranked[1], summary.tail) / best_ps;
-    verdict.lead_on_slowest = tail_ps(*ranked.back(), summary.tail) / best_ps;
+    verdict.lead_on_slowest = tail_ps(slowest, summary.tail) / best_ps;
   }
   verdict.level = delivered_all(*ranked[1]) && verdict.lead < kLevelLead;
   verdict.uncertain = !verdict.level && summary.tail == Tail::p999 && delivered_all(*ranked[1]) &&
@@ -180,6 +195,16 @@ Verdict judge_point(const Scenario& scenario, const Summary& summary, size_t poi
   verdict.text = verdict.level ? level_text(scenario, summary, ranked)
                                : winner_text(scenario, summary, verdict, ranked);
   return verdict;
+}
+
+std::optional<size_t> widest_lead(const Summary& summary) {
+  std::optional<size_t> widest;
+  for (size_t i = 0; i < summary.verdicts.size(); ++i) {
+    const Verdict& verdict = summary.verdicts[i];
+    if (verdict.level || !verdict.slowest) continue;
+    if (!widest || verdict.lead_on_slowest > summary.verdicts[*widest].lead_on_slowest) widest = i;
+  }
+  return widest;
 }
 
 std::string headline(const Scenario& scenario, const Summary& summary) {
@@ -190,14 +215,11 @@ std::string headline(const Scenario& scenario, const Summary& summary) {
   }
   std::string text = stretches_text(scenario, summary);
   if (text.empty()) text = count_text(scenario, summary);
-  const auto widest = std::max_element(
-      summary.verdicts.begin(), summary.verdicts.end(), [](const Verdict& a, const Verdict& b) {
-        return (a.level ? 1 : a.lead_on_slowest) < (b.level ? 1 : b.lead_on_slowest);
-      });
-  if (widest->slowest && !widest->level) {
-    const auto point = static_cast<size_t>(widest - summary.verdicts.begin());
-    text += fmt::format(". Widest lead: {} faster than {}, at {}", format_factor(widest->lead_on_slowest),
-                        scenario.policies[*widest->slowest].name(), point_title(scenario.points[point]));
+  if (const std::optional<size_t> point = widest_lead(summary)) {
+    const Verdict& verdict = summary.verdicts[*point];
+    text += fmt::format(". Widest lead: {} {} faster than {}, at {}", scenario.policies[*verdict.winner].name(),
+                        format_factor(verdict.lead_on_slowest), scenario.policies[*verdict.slowest].name(),
+                        point_title(scenario.points[*point]));
   }
   return text;
 }

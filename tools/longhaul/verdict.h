@@ -14,6 +14,9 @@ inline constexpr double kLevelLead = 1.01;
 /// Needs `summary.series` and `summary.tail`.
 Verdict judge_point(const Scenario& scenario, const Summary& summary, size_t point);
 
+/// The point at which the winner leaves the slowest furthest behind; absent where nobody wins.
+std::optional<size_t> widest_lead(const Summary& summary);
+
 /// One or two sentences over all points. Needs `summary.verdicts`.
 std::string headline(const Scenario& scenario, const Summary& summary);
 

@@ -14,7 +14,7 @@
     regret: { title: "Regret (time / the oracle's time)", part: "regret" },
     wire: { title: "Bytes on the wire for each byte of payload", part: null },
   };
-  let metric = "slowdown", point = 0, views = [];
+  let metric = "slowdown", point = data.start, views = [];
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (policy) => (dark.matches ? DARK : LIGHT)[policy % LIGHT.length];
@@ -74,7 +74,7 @@
   }
 
   function rangeTip() {
-    const part = (name, field) => "'" + name + " ' + (datum." + field + " === null ? '-' : format(datum." + field + ", '.4~g'))";
+    const part = (name, field) => "'" + name + " ' + (datum." + field + " === null ? '-' : format(datum." + field + ", '.4~r'))";
     return "datum.name + ': ' + " + [part("median", "p50"), part("mean", "mean"), part("p99", "p99"), part(data.tail, "tail")]
       .join(" + ', ' + ") + " + ' " + data.unit + "'";
   }
@@ -85,10 +85,10 @@
     spec.data = [{ name: "rows", values: values }];
     const ends = values.flatMap((v) => [v.tail, v.tail_upper, v.mean]).concat([p.ideal, p.oracle]).filter((x) => x !== null);
     spec.scales = policyScales(values.map((v) => v.name), { signal: "height" })
-      .concat([{ name: "x", type: "linear", domain: [0, Math.max(...ends) * 1.02], range: "width", nice: false }]);
+      .concat([{ name: "x", type: "linear", domain: [0, Math.max(...ends) * 1.02], range: "width", nice: false, zero: false }]);
     spec.scales[0].range = "height";
     spec.axes = [
-      { orient: "bottom", scale: "x", grid: true, title: data.unit, tickCount: 7, format: "~g" }, policyAxis()];
+      { orient: "bottom", scale: "x", grid: true, title: data.unit, tickCount: 7, format: "~r" }, policyAxis()];
     const mid = { scale: "y", field: "name", band: 0.5 };
     const tip = { signal: rangeTip() };
     const symbol = (field, shape, size, extra) => ({ type: "symbol", from: { data: "rows" }, encode: { update: Object.assign({
@@ -125,7 +125,7 @@
     spec.scales = policyScales(values.map((v) => v.name), 0)
       .concat([{ name: "x", type: "linear", domain: [0, most * 1.16], range: "width" }]);
     spec.scales[0].range = "height";
-    spec.axes = [{ orient: "bottom", scale: "x", grid: true, title: "bytes / byte", tickCount: 5, format: "~g" }, policyAxis()];
+    spec.axes = [{ orient: "bottom", scale: "x", grid: true, title: "bytes / byte", tickCount: 5, format: "~r" }, policyAxis()];
     spec.marks = [
       { type: "rect", from: { data: "rows" }, encode: { update: {
         x: { scale: "x", value: 0 }, x2: { scale: "x", field: "wire" }, y: { scale: "y", field: "name", band: 0.2 },
@@ -154,14 +154,14 @@
     const times = values.map((v) => v.time).concat([p.ideal, p.oracle]);
     const first = Math.min(...times), last = Math.max(...times), room = Math.max((last - first) * 0.04, last * 0.002);
     spec.scales = [
-      { name: "x", type: "linear", domain: [Math.max(0, first - room), last + room], range: "width", nice: false },
+      { name: "x", type: "linear", domain: [Math.max(0, first - room), last + room], range: "width", nice: false, zero: false },
       { name: "y", type: "log", domain: [Math.min(least, 0.5) * 0.8, 1], range: "height", nice: false },
     ];
     const ticks = [1, 0.5, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6].filter((t) => t >= least * 0.8);
     spec.axes = [
-      { orient: "bottom", scale: "x", title: "completion time, " + data.unit, tickCount: 8, format: "~g" },
+      { orient: "bottom", scale: "x", title: "completion time, " + data.unit, tickCount: 8, format: "~r" },
       { orient: "left", scale: "y", values: ticks, grid: true, title: "share of messages",
-        encode: { labels: { update: { text: { signal: "format(datum.value * 100, '~g') + ' %'" } } } } },
+        encode: { labels: { update: { text: { signal: "format(datum.value * 100, '~r') + ' %'" } } } } },
     ];
     spec.marks = rule(p.ideal, "without loss", false, "right").concat(rule(p.oracle, "oracle", true, "left"), [{
       type: "group", from: { facet: { name: "one", data: "curve", groupby: "policy" } },
@@ -172,7 +172,7 @@
         { type: "symbol", from: { data: "one" }, encode: { update: {
           x: { scale: "x", field: "time" }, y: { scale: "y", field: "share" }, size: { value: 60 }, fill: { field: "colour" },
           opacity: { value: 0 }, tooltip: { signal:
-            "datum.policy + ': ' + format(datum.share * 100, '.3~g') + ' % take at least ' + format(datum.time, '.4~g') + ' " + data.unit + "'" } } } },
+            "datum.policy + ': ' + format(datum.share * 100, '.3~r') + ' % take at least ' + format(datum.time, '.4~r') + ' " + data.unit + "'" } } } },
       ],
     }]);
     draw("tail", spec);
@@ -206,11 +206,13 @@
     return values;
   }
 
-  function yScale(values) {
+  function yScale(values, ratio) {
     const all = values.flatMap((v) => [v.value, v.lower, v.upper]).filter((v) => v !== null);
     const least = Math.min(...all), most = Math.max(...all);
     if (most / least > 12) return { name: "y", type: "log", domain: [least * 0.9, most * 1.1], range: "height", nice: false };
-    return { name: "y", type: "linear", domain: [Math.min(1, least) === 1 ? 1 : 0, most * 1.05], range: "height", nice: true };
+    // Ratios start at 1, which is perfect; times at 0.
+    const base = least > 0.999 && most < 100 && ratio ? 1 : 0;
+    return { name: "y", type: "linear", domain: [base, base + (most - base) * 1.05], range: "height", nice: true, zero: false };
   }
 
   function sweepChart(figure, points, layout, name, scale) {
@@ -222,7 +224,7 @@
     spec.scales = [{ name: "x", type: "point", domain: xs, range: "width", padding: 0.3 }, scale];
     spec.axes = [
       { orient: "bottom", scale: "x", title: layout.key, labelOverlap: true, labelLimit: 110 },
-      { orient: "left", scale: "y", grid: true, tickCount: 6, format: "~g" }];
+      { orient: "left", scale: "y", grid: true, tickCount: 6, format: "~r" }];
     const at = { x: { scale: "x", field: "x" }, y: { scale: "y", field: "value" } };
     spec.marks = [{
       type: "group", from: { facet: { name: "one", data: "values", groupby: "policy" } },
@@ -235,7 +237,7 @@
           strokeDash: { field: "dash" }, strokeWidth: { value: 2.2 } }, at) } },
         { type: "symbol", from: { data: "one" }, encode: { update: Object.assign({ size: { value: 55 },
           fill: { field: "colour" }, stroke: { value: css("--paper") }, strokeWidth: { value: 1 },
-          tooltip: { signal: "datum.policy + ' at ' + datum.x + ': ' + format(datum.value, '.4~g')" } }, at) } },
+          tooltip: { signal: "datum.policy + ' at ' + datum.x + ': ' + format(datum.value, '.4~r')" } }, at) } },
       ],
     }];
     draw(target, spec);
@@ -263,9 +265,9 @@
     const jobs = [];
     for (const [title, points] of groups) {
       const all = groups.flatMap(([, list]) => sweepValues(list, layout.along, metric));
-      jobs.push([figureFor(parent, title || METRICS[metric].title + at), points, metric, yScale(all)]);
+      jobs.push([figureFor(parent, title || METRICS[metric].title + at), points, metric, yScale(all, metric !== "completion")]);
       for (const name of beside) {
-        jobs.push([figureFor(parent, METRICS[name].title), points, name, yScale(sweepValues(points, layout.along, name))]);
+        jobs.push([figureFor(parent, METRICS[name].title), points, name, yScale(sweepValues(points, layout.along, name), true)]);
       }
     }
     for (const [figure, points, name, scale] of jobs) sweepChart(figure, points, layout, name, scale);
@@ -308,7 +310,10 @@
     });
   }
   const chooser = document.getElementById("point");
-  if (chooser) chooser.addEventListener("change", () => { point = Number(chooser.value); drawAll(); });
+  if (chooser) {
+    chooser.value = String(point);
+    chooser.addEventListener("change", () => { point = Number(chooser.value); drawAll(); });
+  }
   let width = window.innerWidth, timer;
   window.addEventListener("resize", () => {
     if (window.innerWidth === width) return;
