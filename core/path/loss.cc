@@ -141,8 +141,7 @@ class GilbertElliottLoss final : public LossProcess {
 
 void sort_and_deduplicate(std::vector<uint64_t>& numbers) {
   std::ranges::sort(numbers);
-  const auto repeats = std::ranges::unique(numbers);
-  numbers.erase(repeats.begin(), repeats.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
 class ScriptedLoss final : public LossProcess {
