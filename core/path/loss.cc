@@ -164,7 +164,9 @@ class ScriptedLoss final : public LossProcess {
 
 std::string text_of(double value) {
   char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  // 12 digits: the inverse of an inverse then reads as it was written.
+  const auto result =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 12);
   return std::string(buffer, result.ptr);
 }
 
@@ -232,6 +234,8 @@ LossSpec LossSpec::bursts(double rate, double burst) {
   spec.rate = rate;
   spec.bad_to_good = 1 / burst;
   spec.good_to_bad = rate / (1 - rate) / burst;
+  // Bursts exactly one slot apart are possible; rounding must not make them impossible.
+  if (spec.good_to_bad > 1 && spec.good_to_bad < 1 + 1e-12) spec.good_to_bad = 1;
   return spec;
 }
 
