@@ -141,8 +141,7 @@ class GilbertElliottLoss final : public LossProcess {
 
 void sort_and_deduplicate(std::vector<uint64_t>& numbers) {
   std::ranges::sort(numbers);
-  const auto repeats = std::ranges::unique(numbers);
-  numbers.erase(repeats.begin(), repeats.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
 class ScriptedLoss final : public LossProcess {
@@ -165,7 +164,9 @@ class ScriptedLoss final : public LossProcess {
 
 std::string text_of(double value) {
   char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  // 12 digits: the inverse of an inverse then reads as it was written.
+  const auto result =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 12);
   return std::string(buffer, result.ptr);
 }
 
@@ -233,6 +234,8 @@ LossSpec LossSpec::bursts(double rate, double burst) {
   spec.rate = rate;
   spec.bad_to_good = 1 / burst;
   spec.good_to_bad = rate / (1 - rate) / burst;
+  // Bursts exactly one slot apart are possible; rounding must not make them impossible.
+  if (spec.good_to_bad > 1 && spec.good_to_bad < 1 + 1e-12) spec.good_to_bad = 1;
   return spec;
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("Coefficients equal the reference's") {
 
 TEST_CASE("encode equals the reference for all sizes") {
   for (const auto& [k, m] : sizes()) {
-    for (const size_t bytes : {8, 70}) {
+    for (const size_t bytes : {8u, 70u}) {
       CAPTURE(k, m, bytes);
       const Symbols data(k, bytes, Rng(k).fork(m));
       Symbols fast(m, bytes);

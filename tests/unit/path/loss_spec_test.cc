@@ -44,6 +44,8 @@ TEST_CASE("Usable specifications are accepted, with their mean loss") {
       CHECK(spec.loss_in_good == 0);
     }
   }
+  CHECK(LossSpec::bursts(0.5, 1).validate().empty());
+  CHECK(LossSpec::bursts(0.9, 9).validate().empty());
   CHECK(gilbert_elliott(0.1, 0.3, 0.01, 0.5).validate().empty());
   CHECK(gilbert_elliott(0.1, 0.3, 0.01, 0.5).mean_loss() == Approx(0.25 * 0.5 + 0.75 * 0.01));
   CHECK(gilbert_elliott(1, 1, 0, 1).validate().empty());
@@ -82,6 +84,8 @@ TEST_CASE("Unusable specifications say what is wrong") {
       {LossSpec::bursts(0.1, kNan), "nan is out of range"},
       {LossSpec::bursts(0.1, kInfinity), "the state never changes"},
       {LossSpec::bursts(0.75, 1), "too short for a loss rate of 0.75"},
+      {LossSpec::bursts(0.99, 49), "mean burst of 49 slots is too short for a loss rate of 0.99"},
+      {LossSpec::bursts(0.99, 49), "must last at least 99 slots"},
       {LossSpec::bursts(0.75, 1), "must last at least 3 slots"},
       {gilbert_elliott(1.5, 0.5, 0, 1), "good_to_bad 1.5 is out of range"},
       {gilbert_elliott(-0.5, 0.5, 0, 1), "good_to_bad -0.5 is out of range"},
