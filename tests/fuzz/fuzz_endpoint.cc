@@ -1,0 +1,81 @@
+/// A hostile peer: control messages of any content, in any number, at a live queue pair. Nothing
+/// may crash, write outside the posted buffer, or stop the connection from accepting what is valid.
+///
+/// Input: records of (length byte, message bytes without version and connection id).
+
+#include <cstdint>
+#include <vector>
+
+#include "core/transfer/queue_pair.h"
+
+namespace {
+
+using namespace longhaul;
+
+class SilentBackend : public Backend {
+ public:
+  const Capabilities& capabilities() const override { return capabilities_; }
+  MemoryHandle register_memory(const MemoryRegion&) override {
+    return static_cast<MemoryHandle>(next_++);
+  }
+  void deregister_memory(MemoryHandle) override {}
+  size_t submit(Instant, std::span<const Command> commands, std::span<const std::byte>) override {
+    return commands.size();
+  }
+  void poll(Instant, EventBatch&) override {}
+  Instant next_event(const Wakeup& wakeup) override { return wakeup.deadline; }
+
+ private:
+  Capabilities capabilities_{1024, 16, 10'000'000'000, 102, 1024, true};
+  uint32_t next_ = 0;
+};
+
+constexpr uint64_t kConnection = 0x1234;
+
+void append_control(EventBatch& events, const uint8_t* data, size_t size) {
+  std::vector<std::byte> message;
+  // A valid head, so that the fuzzer spends its time on what follows.
+  encode_control(kConnection, Probe{}, message);
+  message.resize(10);
+  for (size_t i = 0; i < size; ++i) message.push_back(static_cast<std::byte>(data[i]));
+  if (size > 0) message[1] = static_cast<std::byte>(data[0] % 8);
+  if (size > 0) message.erase(message.begin() + 10);
+  events.events.emplace_back(ControlArrived{static_cast<uint32_t>(events.control_bytes.size()),
+                                            static_cast<uint32_t>(message.size())});
+  events.control_bytes.insert(events.control_bytes.end(), message.begin(), message.end());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  SilentBackend backend;
+  QueuePairAttributes attributes;
+  attributes.connection = kConnection;
+  attributes.round_trip = Duration::milliseconds(1);
+  if (data[0] % 2 == 1) {
+    attributes.policy.kind = PolicySpec::Kind::erasure_code;
+    attributes.policy.data_count = 4;
+    attributes.policy.parity_count = 2;
+  }
+  std::vector<std::byte> memory(40'000);
+  const MemoryRegion region{memory.data(), memory.size(), 1024, 1024};
+  QueuePair queue_pair(attributes, backend);
+  queue_pair.transfer_send({}, backend.register_memory(region), region, memory.size(), 1);
+  queue_pair.transfer_recv({}, backend.register_memory(region), region, memory.size());
+  CommandBatch commands;
+  Instant now{};
+  for (size_t at = 1; at < size;) {
+    const size_t length = std::min<size_t>(data[at] % 64, size - at - 1);
+    EventBatch events;
+    append_control(events, data + at + 1, length);
+    events.events.emplace_back(WritesCompleted{8});
+    events.events.emplace_back(
+        PacketsArrived{0, 0, static_cast<uint16_t>(data[at] % 4), data[at], 1, 0, now});
+    queue_pair.turn(now, events, commands);
+    commands.clear();
+    now += Duration::microseconds(100);
+    at += length + 1;
+  }
+  return 0;
+}
