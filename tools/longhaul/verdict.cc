@@ -21,14 +21,17 @@ std::vector<const SeriesSummary*> ranking(const Summary& summary, size_t point) 
   for (const SeriesSummary& series : summary.series) {
     if (series.point == point && series.delivered > 0) ranked.push_back(&series);
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [&](const SeriesSummary* a, const SeriesSummary* b) {
-    const double lost_a = static_cast<double>(a->samples - a->delivered) / static_cast<double>(a->samples);
-    const double lost_b = static_cast<double>(b->samples - b->delivered) / static_cast<double>(b->samples);
-    if (lost_a != lost_b) return lost_a < lost_b;
-    const double tail_a = tail_ps(*a, summary.tail), tail_b = tail_ps(*b, summary.tail);
-    if (tail_a != tail_b) return tail_a < tail_b;
-    return a->completion_ps.mean.value < b->completion_ps.mean.value;
-  });
+  std::stable_sort(
+      ranked.begin(), ranked.end(), [&](const SeriesSummary* a, const SeriesSummary* b) {
+        const double lost_a =
+            static_cast<double>(a->samples - a->delivered) / static_cast<double>(a->samples);
+        const double lost_b =
+            static_cast<double>(b->samples - b->delivered) / static_cast<double>(b->samples);
+        if (lost_a != lost_b) return lost_a < lost_b;
+        const double tail_a = tail_ps(*a, summary.tail), tail_b = tail_ps(*b, summary.tail);
+        if (tail_a != tail_b) return tail_a < tail_b;
+        return a->completion_ps.mean.value < b->completion_ps.mean.value;
+      });
   return ranked;
 }
 
@@ -64,7 +67,8 @@ std::string level_text(const Scenario& scenario, const Summary& summary,
   std::vector<std::string> names;
   const SeriesSummary* cheapest = ranked.front();
   for (const SeriesSummary* series : ranked) {
-    if (!delivered_all(*series) || tail_ps(*series, summary.tail) >= kLevelLead * tail_ps(*ranked.front(), summary.tail)) {
+    if (!delivered_all(*series) ||
+        tail_ps(*series, summary.tail) >= kLevelLead * tail_ps(*ranked.front(), summary.tail)) {
       break;
     }
     names.push_back(scenario.policies[series->policy].name());
@@ -73,7 +77,8 @@ std::string level_text(const Scenario& scenario, const Summary& summary,
   std::string text = fmt::format("{} are level at {} (less than 1 % apart): {}", join_words(names),
                                  tail_words(summary.tail), standing(*ranked.front(), summary.tail));
   if (cheapest != ranked.front() && cheapest->wire_per_payload()) {
-    text += fmt::format("; {} sends the least, {} the payload", scenario.policies[cheapest->policy].name(),
+    text += fmt::format("; {} sends the least, {} the payload",
+                        scenario.policies[cheapest->policy].name(),
                         format_factor(*cheapest->wire_per_payload()));
   }
   return text;
@@ -82,12 +87,14 @@ std::string level_text(const Scenario& scenario, const Summary& summary,
 std::string winner_text(const Scenario& scenario, const Summary& summary, const Verdict& verdict,
                         const std::vector<const SeriesSummary*>& ranked) {
   const auto name = [&](size_t policy) { return scenario.policies[policy].name(); };
-  std::string text = fmt::format("{} finishes first at {}: {}", name(*verdict.winner), tail_words(summary.tail),
-                                 standing(*ranked.front(), summary.tail));
+  std::string text = fmt::format("{} finishes first at {}: {}", name(*verdict.winner),
+                                 tail_words(summary.tail), standing(*ranked.front(), summary.tail));
   if (delivered_all(*ranked[1])) {
-    text += fmt::format("; {} faster than {}", format_factor(verdict.lead), name(*verdict.runner_up));
+    text +=
+        fmt::format("; {} faster than {}", format_factor(verdict.lead), name(*verdict.runner_up));
     if (verdict.slowest != verdict.runner_up) {
-      text += fmt::format(", {} faster than {}", format_factor(verdict.lead_on_slowest), name(*verdict.slowest));
+      text += fmt::format(", {} faster than {}", format_factor(verdict.lead_on_slowest),
+                          name(*verdict.slowest));
     }
   } else {
     text += fmt::format("; {} did not deliver every message", name(*verdict.runner_up));
@@ -96,7 +103,7 @@ std::string winner_text(const Scenario& scenario, const Summary& summary, const 
   return text;
 }
 
-/// Whether the samples leave open which p99.9 is smaller. Up to 3,688 samples p99.9 has no upper
+/// Whether the samples leave open which p99.9 is smaller. Up to 3,687 samples p99.9 has no upper
 /// bound (0.999^n > 2.5 %); the largest sample then stands for it.
 bool intervals_overlap(const Distribution& better, const Distribution& worse) {
   const std::optional<double>& upper = better.p999.upper ? better.p999.upper : better.max.value;
@@ -122,14 +129,16 @@ std::string stretches_text(const Scenario& scenario, const Summary& summary) {
   if (stretches.size() < 2 || stretches.size() > 4) return {};
   std::string wins, level;
   for (const Stretch& s : stretches) {
-    const std::string range = s.first == s.last ? fmt::format("at {}", s.first) : fmt::format("from {} to {}", s.first, s.last);
+    const std::string range = s.first == s.last ? fmt::format("at {}", s.first)
+                                                : fmt::format("from {} to {}", s.first, s.last);
     if (!s.who) {
       level += fmt::format("{}{}", level.empty() ? "; level " : " and ", range);
       continue;
     }
     const std::string name = scenario.policies[*s.who].name();
-    wins += wins.empty() ? fmt::format("at {} {} finishes first {}", tail_words(summary.tail), name, range)
-                         : fmt::format(", {} {}", name, range);
+    wins += wins.empty()
+                ? fmt::format("at {} {} finishes first {}", tail_words(summary.tail), name, range)
+                : fmt::format(", {} {}", name, range);
   }
   return wins.empty() ? std::string() : wins + level;
 }
@@ -148,11 +157,14 @@ std::string count_text(const Scenario& scenario, const Summary& summary) {
   }
   if (judged == 0) return "no message was delivered";
   std::vector<std::pair<size_t, size_t>> order(wins.begin(), wins.end());
-  std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.second > b.second; });
-  if (order.empty()) return fmt::format("the policies are level at {} at every point", tail_words(summary.tail));
+  std::stable_sort(order.begin(), order.end(),
+                   [](auto& a, auto& b) { return a.second > b.second; });
+  if (order.empty())
+    return fmt::format("the policies are level at {} at every point", tail_words(summary.tail));
   if (order.front().second == summary.verdicts.size()) {
-    return fmt::format("{} finishes first at {} at all {} points", scenario.policies[order.front().first].name(),
-                       tail_words(summary.tail), judged);
+    return fmt::format("{} finishes first at {} at all {} points",
+                       scenario.policies[order.front().first].name(), tail_words(summary.tail),
+                       judged);
   }
   std::string text;
   for (const auto& [policy, points] : order) {
@@ -176,8 +188,8 @@ Verdict judge_point(const Scenario& scenario, const Summary& summary, size_t poi
   const SeriesSummary& best = *ranked.front();
   verdict.winner = best.policy;
   if (ranked.size() == 1) {
-    verdict.text = fmt::format("{} at {}: {}", scenario.policies[best.policy].name(), tail_words(summary.tail),
-                               standing(best, summary.tail));
+    verdict.text = fmt::format("{} at {}: {}", scenario.policies[best.policy].name(),
+                               tail_words(summary.tail), standing(best, summary.tail));
     if (scenario.policies.size() > 1) verdict.text += "; no other policy delivered a message";
     return verdict;
   }
@@ -217,9 +229,10 @@ std::string headline(const Scenario& scenario, const Summary& summary) {
   if (text.empty()) text = count_text(scenario, summary);
   if (const std::optional<size_t> point = widest_lead(summary)) {
     const Verdict& verdict = summary.verdicts[*point];
-    text += fmt::format(". Widest lead: {} {} faster than {}, at {}", scenario.policies[*verdict.winner].name(),
-                        format_factor(verdict.lead_on_slowest), scenario.policies[*verdict.slowest].name(),
-                        point_title(scenario.points[*point]));
+    text += fmt::format(
+        ". Widest lead: {} {} faster than {}, at {}", scenario.policies[*verdict.winner].name(),
+        format_factor(verdict.lead_on_slowest), scenario.policies[*verdict.slowest].name(),
+        point_title(scenario.points[*point]));
   }
   return text;
 }

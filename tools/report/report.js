@@ -6,8 +6,8 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const LIGHT = ["#0b5fb0", "#c8470b", "#1f8a4c", "#8a3ab9", "#a37800", "#c2255c", "#0a8a99", "#5c5f66"];
   const DARK = ["#6cb2f5", "#ff9a62", "#6fcf8d", "#cf9bf0", "#e5c04b", "#ff8fb5", "#5fd0dd", "#b8bec8"];
-  // Beyond the colours, dashes tell the curves apart.
-  const DASHES = [[], [6, 3], [2, 3]];
+  // Dashes let two equal curves both be seen, and tell curves apart in print.
+  const DASHES = [[], [9, 5], [3, 4], [12, 4, 3, 4]];
   const METRICS = {
     slowdown: { title: "Slowdown (time / time without loss)", part: "slowdown" },
     completion: { title: "Completion time, " + data.unit, part: "completion" },
@@ -18,8 +18,7 @@
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (policy) => (dark.matches ? DARK : LIGHT)[policy % LIGHT.length];
-  const dash = (policy) => DASHES[Math.floor(policy / LIGHT.length) % DASHES.length];
-  const digits = (x) => (x === null ? "-" : Number(x.toPrecision(4)).toString());
+  const dash = (policy) => DASHES[policy % DASHES.length];
 
   function base(width, height) {
     const ink = css("--ink"), soft = css("--soft"), line = css("--line"), font = css("--sans");
@@ -61,8 +60,8 @@
     ];
   }
 
-  function policyScales(names, height) {
-    return [{ name: "y", type: "band", domain: names, range: [0, height], padding: 0.35 }];
+  function policyScale(names) {
+    return { name: "y", type: "band", domain: names, range: "height", padding: 0.35 };
   }
 
   const rows = (p) => p.series.map((s) => Object.assign({ name: data.policies[s.policy], colour: colour(s.policy),
@@ -80,13 +79,12 @@
   }
 
   function drawRange(p) {
-    const values = rows(p), height = 40 + values.length * 46, inner = values.length * 46;
-    const spec = base(widthOf("range"), height + 30);
+    const values = rows(p), height = 70 + values.length * 46;
+    const spec = base(widthOf("range"), height);
     spec.data = [{ name: "rows", values: values }];
     const ends = values.flatMap((v) => [v.tail, v.tail_upper, v.mean]).concat([p.ideal, p.oracle]).filter((x) => x !== null);
-    spec.scales = policyScales(values.map((v) => v.name), { signal: "height" })
-      .concat([{ name: "x", type: "linear", domain: [0, Math.max(...ends) * 1.02], range: "width", nice: false, zero: false }]);
-    spec.scales[0].range = "height";
+    spec.scales = [policyScale(values.map((v) => v.name)),
+      { name: "x", type: "linear", domain: [0, Math.max(...ends) * 1.02], range: "width", nice: false }];
     spec.axes = [
       { orient: "bottom", scale: "x", grid: true, title: data.unit, tickCount: 7, format: "~r" }, policyAxis()];
     const mid = { scale: "y", field: "name", band: 0.5 };
@@ -122,9 +120,8 @@
     const spec = base(widthOf("wire"), 70 + rows(p).length * 46);
     spec.data = [{ name: "rows", values: values }];
     const most = Math.max(...values.flatMap((v) => [v.wire, v.oracle_wire || 0]));
-    spec.scales = policyScales(values.map((v) => v.name), 0)
-      .concat([{ name: "x", type: "linear", domain: [0, most * 1.16], range: "width" }]);
-    spec.scales[0].range = "height";
+    spec.scales = [policyScale(values.map((v) => v.name)),
+      { name: "x", type: "linear", domain: [0, most * 1.16], range: "width" }];
     spec.axes = [{ orient: "bottom", scale: "x", grid: true, title: "bytes / byte", tickCount: 5, format: "~r" }, policyAxis()];
     spec.marks = [
       { type: "rect", from: { data: "rows" }, encode: { update: {
@@ -277,9 +274,14 @@
     for (const target of document.querySelectorAll("[data-legend]")) {
       target.textContent = "";
       data.policies.forEach((name, i) => {
-        const item = document.createElement("span"), dot = document.createElement("i");
-        dot.style.background = colour(i);
-        item.append(dot, name);
+        const item = document.createElement("span");
+        const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+        const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+        for (const [key, value] of Object.entries({ width: 34, height: 12 })) svg.setAttribute(key, value);
+        const look = { x1: 0, x2: 34, y1: 6, y2: 6, stroke: colour(i), "stroke-width": 3, "stroke-dasharray": dash(i).join(" ") };
+        for (const [key, value] of Object.entries(look)) line.setAttribute(key, value);
+        svg.append(line);
+        item.append(svg, name);
         target.append(item);
       });
     }
