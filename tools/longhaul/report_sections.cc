@@ -39,23 +39,23 @@ std::string factor_figure(const std::optional<double>& factor, const std::string
 std::string hero_of_point(const Results& results, const Summary& summary, size_t point) {
   const Scenario& scenario = results.scenario;
   const Verdict& verdict = summary.verdicts[point];
-  if (!verdict.winner) return hero("No message was delivered", "", "The table below says why.");
+  if (verdict.leaders.empty())
+    return hero("No message was delivered", "", "The warnings above say why.");
   const auto name = [&](size_t policy) { return scenario.policies[policy].name(); };
-  const SeriesSummary& best = *summary.find(point, *verdict.winner);
+  const SeriesSummary& best = *summary.find(point, verdict.leaders.front());
   const std::string tail = tail_words(summary.tail);
-  std::string figures;
-  std::string title = name(*verdict.winner) + " finishes first";
-  if (verdict.level) title = "No policy finishes clearly first";
-  if (!verdict.runner_up) title = name(*verdict.winner);
-  const bool compared = verdict.runner_up && !verdict.level;
-  // Against a policy that lost messages there is no factor; the text says so.
-  if (compared && summary.find(point, *verdict.runner_up)->failed == 0) {
-    figures += figure(format_factor(verdict.lead),
+  std::vector<std::string> names;
+  for (const size_t policy : verdict.leaders) names.push_back(name(policy));
+  std::string title = join_words(names), figures;
+  if (verdict.level()) title = "All policies are level";
+  if (verdict.runner_up) title += names.size() == 1 ? " finishes first" : " finish first";
+  if (verdict.lead) {
+    figures += figure(format_factor(*verdict.lead),
                       fmt::format("faster than {} at {}", name(*verdict.runner_up), tail));
-    if (verdict.slowest != verdict.runner_up) {
-      figures += figure(format_factor(verdict.lead_on_slowest),
-                        fmt::format("faster than {} at {}", name(*verdict.slowest), tail));
-    }
+  }
+  if (verdict.lead_on_slowest && verdict.slowest != verdict.runner_up) {
+    figures += figure(format_factor(*verdict.lead_on_slowest),
+                      fmt::format("faster than {} at {}", name(*verdict.slowest), tail));
   }
   figures += factor_figure(tail_of(best.slowdown, summary.tail).value,
                            fmt::format("the time without loss, at {}", tail));
@@ -65,35 +65,24 @@ std::string hero_of_point(const Results& results, const Summary& summary, size_t
 
 std::string hero_of_sweep(const Results& results, const Summary& summary) {
   const Scenario& scenario = results.scenario;
-  std::vector<std::pair<size_t, std::string>> wins;  // points, of whom
-  for (const PolicySpec& policy : scenario.policies) wins.emplace_back(0, policy.name());
-  size_t level = 0;
-  for (const Verdict& verdict : summary.verdicts) {
-    if (verdict.level) ++level;
-    if (verdict.winner && !verdict.level) ++wins[*verdict.winner].first;
-  }
-  std::stable_sort(wins.begin(), wins.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string figures;
   if (const std::optional<size_t> point = widest_lead(summary)) {
     const Verdict& verdict = summary.verdicts[*point];
-    figures += figure(format_factor(verdict.lead_on_slowest),
+    figures += figure(format_factor(*verdict.lead_on_slowest),
                       fmt::format("widest lead at {}: {} over {}, at {}", tail_words(summary.tail),
-                                  scenario.policies[*verdict.winner].name(),
+                                  scenario.policies[verdict.leaders.front()].name(),
                                   scenario.policies[*verdict.slowest].name(),
                                   point_title(scenario.points[*point])));
   }
-  if (scenario.policies.size() > 1) {
-    for (const auto& [points, name] : wins) {
-      if (points == 0) continue;
-      figures += figure(fmt::format("{} of {}", points, scenario.points.size()),
-                        fmt::format("points where {} finishes first", name));
-    }
-    if (level > 0) {
-      figures += figure(fmt::format("{} of {}", level, scenario.points.size()),
-                        "points where the first two are level");
-    }
+  const std::string of_all = fmt::format(" of {}", scenario.points.size());
+  const WinCounts counts = count_wins(scenario, summary);
+  for (const auto& [policy, points] : counts.wins) {
+    figures +=
+        figure(std::to_string(points) + of_all,
+               fmt::format("points where {} finishes first", scenario.policies[policy].name()));
   }
+  if (counts.level > 0)
+    figures += figure(std::to_string(counts.level) + of_all, "points where all policies are level");
   const std::string& text = summary.headline;
   const size_t end = std::min(text.find(". "), text.size());
   return hero(capitalized(text.substr(0, end)), figures, "");
@@ -117,7 +106,7 @@ std::string estimate_cell(const Estimate& estimate, double unit) {
 std::string table_row(const Scenario& scenario, const Summary& summary, const SeriesSummary& s,
                       const TimeUnit& unit) {
   const Verdict& verdict = summary.verdicts[s.point];
-  const bool wins = verdict.winner == s.policy && verdict.runner_up && !verdict.level;
+  const bool wins = verdict.runner_up && verdict.leads(s.policy);
   const std::string messages =
       s.delivered == s.samples
           ? format_count(s.samples)

@@ -145,10 +145,14 @@ Json verdict_json(const Scenario& scenario, const Verdict& verdict) {
   const auto name = [&](const std::optional<size_t>& policy) {
     return policy ? Json(scenario.policies[*policy].name()) : Json();
   };
-  return {{"winner", verdict.level ? Json() : name(verdict.winner)},
+  Json leaders = Json::array();
+  for (const size_t policy : verdict.leaders) leaders.push_back(name(policy));
+  return {{"leaders", std::move(leaders)},
           {"runner_up", name(verdict.runner_up)},
           {"lead", number(verdict.lead)},
-          {"level", verdict.level},
+          {"slowest", name(verdict.slowest)},
+          {"lead_on_slowest", number(verdict.lead_on_slowest)},
+          {"level", verdict.level()},
           {"uncertain", verdict.uncertain},
           {"text", verdict.text}};
 }

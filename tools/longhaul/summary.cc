@@ -158,6 +158,10 @@ const SeriesSummary* Summary::find(size_t point, size_t policy) const {
   return nullptr;
 }
 
+bool Verdict::leads(size_t policy) const {
+  return std::find(leaders.begin(), leaders.end(), policy) != leaders.end();
+}
+
 const char* tail_name(Tail tail) { return tail == Tail::p999 ? "p99.9" : "max"; }
 
 const char* tail_words(Tail tail) { return tail == Tail::p999 ? "p99.9" : "the maximum"; }

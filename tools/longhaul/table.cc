@@ -82,7 +82,7 @@ std::string with_interval(const Estimate& estimate, double unit_ps) {
 }
 
 std::string mark(const Verdict& verdict, size_t policy, const Scenario& scenario) {
-  const bool wins = verdict.winner == policy && verdict.runner_up && !verdict.level;
+  const bool wins = verdict.runner_up && verdict.leads(policy);
   return (wins ? "> " : "  ") + scenario.policies[policy].name();
 }
 

@@ -18,7 +18,7 @@ std::string format_significant(double value, int digits) {
 }
 
 std::string format_factor(double value) {
-  return fmt::format("{:.{}f}x", value, value < 10 ? 2 : value < 100 ? 1 : 0);
+  return fmt::format("{:.{}f}x", value, value < 1.1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
 std::string format_percent(std::optional<double> share) {

@@ -23,7 +23,7 @@
   function base(width, height) {
     const ink = css("--ink"), soft = css("--soft"), line = css("--line"), font = css("--sans");
     return {
-      width: width, height: height, padding: { left: 2, right: 14, top: 8, bottom: 4 },
+      width: width, height: height, padding: { left: 2, right: 14, top: 4, bottom: 4 },
       autosize: { type: "fit", contains: "padding" },
       config: {
         axis: {
@@ -48,17 +48,19 @@
     return Math.max(260, Math.floor(target.clientWidth) - 2);
   }
 
-  // A vertical line through the plot with a word at its head.
-  function rule(x, word, dashed, align) {
+  // A vertical line through the plot with words at its head; `row` 1 is the lower one.
+  function rule(x, words, dashed, row) {
     return [
       { type: "rule", encode: { update: {
-        x: { scale: "x", value: x }, y: { value: 0 }, y2: { signal: "height" },
+        x: { scale: "x", value: x }, y: { value: 2 - row * 13 }, y2: { signal: "height" },
         stroke: { value: css("--soft") }, strokeWidth: { value: 1.5 }, strokeDash: { value: dashed ? [4, 3] : [] } } } },
       { type: "text", encode: { update: {
-        x: { scale: "x", value: x, offset: align === "right" ? -4 : 4 }, y: { value: -3 }, text: { value: word },
-        align: { value: align }, fill: { value: css("--soft") }, fontSize: { value: 11 } } } },
+        x: { scale: "x", value: x, offset: 5 }, y: { value: 10 - row * 13 }, text: { value: words },
+        fill: { value: css("--soft") }, fontSize: { value: 11 } } } },
     ];
   }
+
+  const references = (p) => rule(p.ideal, "without loss", false, 2).concat(rule(p.oracle, "oracle", true, 1));
 
   function policyScale(names) {
     return { name: "y", type: "band", domain: names, range: "height", padding: 0.35 };
@@ -79,7 +81,7 @@
   }
 
   function drawRange(p) {
-    const values = rows(p), height = 70 + values.length * 46;
+    const values = rows(p), height = 84 + values.length * 46;
     const spec = base(widthOf("range"), height);
     spec.data = [{ name: "rows", values: values }];
     const ends = values.flatMap((v) => [v.tail, v.tail_upper, v.mean]).concat([p.ideal, p.oracle]).filter((x) => x !== null);
@@ -93,7 +95,7 @@
       x: { scale: "x", field: field }, y: mid, shape: { value: shape }, size: { value: size }, tooltip: tip,
       fill: { field: "colour" }, stroke: { value: css("--paper") }, strokeWidth: { value: 1 },
       opacity: { signal: "datum." + field + " === null ? 0 : 1" } }, extra || {}) } });
-    spec.marks = rule(p.ideal, "without loss", false, "right").concat(rule(p.oracle, "oracle", true, "left"), [
+    spec.marks = references(p).concat([
       { type: "rect", from: { data: "rows" }, encode: { update: {
         x: { scale: "x", field: "p50" }, x2: { scale: "x", field: "tail" }, y: { scale: "y", field: "name", band: 0.2 },
         height: { scale: "y", band: 0.6 }, fill: { field: "colour" }, fillOpacity: { value: 0.25 }, cornerRadius: { value: 2 },
@@ -117,7 +119,7 @@
       target.textContent = "The messages have no payload, so there is no ratio.";
       return;
     }
-    const spec = base(widthOf("wire"), 70 + rows(p).length * 46);
+    const spec = base(widthOf("wire"), 84 + rows(p).length * 46);
     spec.data = [{ name: "rows", values: values }];
     const most = Math.max(...values.flatMap((v) => [v.wire, v.oracle_wire || 0]));
     spec.scales = [policyScale(values.map((v) => v.name)),
@@ -145,7 +147,7 @@
       s.times.forEach((time, i) => values.push({ policy: data.policies[s.policy], colour: colour(s.policy),
         dash: dash(s.policy), time: time, share: s.shares[i] }));
     }
-    const spec = base(widthOf("tail"), 380);
+    const spec = base(widthOf("tail"), 400);
     spec.data = [{ name: "curve", values: values }];
     const least = Math.min(...values.map((v) => v.share));
     const times = values.map((v) => v.time).concat([p.ideal, p.oracle]);
@@ -160,7 +162,7 @@
       { orient: "left", scale: "y", values: ticks, grid: true, title: "share of messages",
         encode: { labels: { update: { text: { signal: "format(datum.value * 100, '~r') + ' %'" } } } } },
     ];
-    spec.marks = rule(p.ideal, "without loss", false, "right").concat(rule(p.oracle, "oracle", true, "left"), [{
+    spec.marks = references(p).concat([{
       type: "group", from: { facet: { name: "one", data: "curve", groupby: "policy" } },
       marks: [
         { type: "line", from: { data: "one" }, encode: { update: {
@@ -214,7 +216,7 @@
 
   function sweepChart(figure, points, layout, name, scale) {
     const target = figure.querySelector(".chart");
-    const spec = base(widthOf(target), 300);
+    const spec = base(widthOf(target), 320);
     const values = sweepValues(points, layout.along, name);
     spec.data = [{ name: "values", values: values }];
     const xs = Array.from(new Set(points.map((p) => (p.labels.length ? p.labels[layout.along][1] : p.title))));

@@ -101,11 +101,12 @@ TEST_CASE("a failed expectation returns 1") {
 TEST_CASE("a corrupt message returns 1") {
   const TemporaryFolder folder;
   const RunCommand command = command_in(folder);
-  CHECK(run_command(command, [](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
-          sim::MessageSample s = fake(path, message, seed, index);
-          if (seed == 7) s.outcome = sim::Outcome::corrupt;
-          return s;
-        }) == kExitFailed);
+  CHECK(run_command(command,
+                    [](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
+                      sim::MessageSample s = fake(path, message, seed, index);
+                      if (seed == 7) s.outcome = sim::Outcome::corrupt;
+                      return s;
+                    }) == kExitFailed);
 }
 
 TEST_CASE("Ctrl-C writes what is finished and returns 130") {
@@ -113,15 +114,17 @@ TEST_CASE("Ctrl-C writes what is finished and returns 130") {
   RunCommand command = command_in(folder);
   command.jobs = 1;
   std::atomic<int> calls{0};
-  CHECK(run_command(command, [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
-          if (++calls == 9) raise(SIGINT);
-          return fake(path, message, seed, index);
-        }) == kExitInterrupted);
+  CHECK(run_command(command,
+                    [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
+                      if (++calls == 9) raise(SIGINT);
+                      return fake(path, message, seed, index);
+                    }) == kExitInterrupted);
   const nlohmann::json result = result_of(command);
   CHECK(result["complete"] == false);
   CHECK(result["run"]["samples_finished"] == 9);
   CHECK(result["run"]["samples_wanted"] == 40);
-  CHECK_THAT(content(fs::path(command.out) / "report.html"), ContainsSubstring("interrupted: 9 of 40"));
+  CHECK_THAT(content(fs::path(command.out) / "report.html"),
+             ContainsSubstring("interrupted: 9 of 40"));
 }
 
 TEST_CASE("a second Ctrl-C ends the process at once") {
@@ -170,7 +173,9 @@ TEST_CASE("out of memory is an error that names the way out") {
   const TemporaryFolder folder;
   const RunCommand command = command_in(folder);
   try {
-    run_command(command, [](const auto&, const auto&, uint64_t, uint64_t) -> sim::MessageSample { throw std::bad_alloc(); });
+    run_command(command, [](const auto&, const auto&, uint64_t, uint64_t) -> sim::MessageSample {
+      throw std::bad_alloc();
+    });
     FAIL("no error");
   } catch (const SetupError& error) {
     CHECK_THAT(error.what(), ContainsSubstring("--jobs"));
@@ -197,7 +202,8 @@ TEST_CASE("the command that repeats a run") {
   command.jobs = 4;
   command.quiet = true;
   CHECK(repeat_command(command) ==
-        "build/release/longhaul run 'my file.yaml' --set 'path.loss={model: none}' --set seeds=3 --seed 9 --out out/x");
+        "build/release/longhaul run 'my file.yaml' --set 'path.loss={model: none}' --set seeds=3 "
+        "--seed 9 --out out/x");
 }
 
 TEST_CASE("default folders stay below out/") {
@@ -233,7 +239,8 @@ TEST_CASE("progress is drawn on terminals only") {
   CHECK(std::ftell(file) == 0);
   std::fclose(file);
   CHECK(progress_line(1500, 3000, 6) ==
-        "[###############---------------]  50 %  1500 of 3000 samples, 250 samples/s, about 6 s left");
+        "[###############---------------]  50 %  1500 of 3000 samples, 250 samples/s, about 6 s "
+        "left");
   CHECK(progress_line(0, 10, 1) == "[------------------------------]   0 %  0 of 10 samples");
   CHECK_THAT(progress_line(1, 3601, 1), ContainsSubstring("about 1 h 00 min left"));
 }
@@ -247,10 +254,11 @@ TEST_CASE("a forecast counts what there is to run") {
   scenario.seeds = {1, 2, 3};
   scenario.messages_per_seed = 5;
   std::atomic<int> calls{0};
-  const Forecast plan = forecast(scenario, 2, [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
-    ++calls;
-    return fake(path, message, seed, index);
-  });
+  const Forecast plan = forecast(
+      scenario, 2, [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
+        ++calls;
+        return fake(path, message, seed, index);
+      });
   CHECK(plan.samples == 2 * 2 * 15);
   CHECK(plan.packets == (10 + 2) * 2 * 15);
   CHECK(calls == 60);  // 15 at most, of both policies and both kinds of payload

@@ -26,7 +26,8 @@ TEST_CASE("an expectation holds at every point and policy it covers") {
   ExpectationResult result = check(four_series(), expectation(Metric::max_slowdown, 4.6));
   CHECK(result.passed);
   CHECK(result.worst == 4.5);
-  CHECK_THAT(result.text, ContainsSubstring("4.500 with ec(32,8) at distance 2 km, wanted below 4.6"));
+  CHECK_THAT(result.text,
+             ContainsSubstring("4.500 with ec(32,8) at distance 2 km, wanted below 4.6"));
 
   CHECK_FALSE(check(four_series(), expectation(Metric::max_slowdown, 4.5)).passed);
   CHECK(check(four_series(), expectation(Metric::max_slowdown, 3.6, "sr(nack)")).passed);

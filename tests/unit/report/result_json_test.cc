@@ -19,7 +19,8 @@ std::string written(const Results& r) {
 }
 
 TEST_CASE("what goes in comes out") {
-  Results r = results({point({{"path.distance", "1 km"}})}, {selective_repeat(), erasure_code(32, 8)});
+  Results r =
+      results({point({{"path.distance", "1 km"}})}, {selective_repeat(), erasure_code(32, 8)});
   add_ramp(r, 0, 3, 300, 10);
   add(r, 1, failed_sample());
   r.scenario.expectations = {expectation(Expectation::Metric::max_slowdown, 3)};
@@ -37,7 +38,8 @@ TEST_CASE("what goes in comes out") {
   CHECK(j["points"][0]["path"]["reverse_loss"]["model"] == "none");
   CHECK(j["points"][0]["message_packets"] == 10);
   CHECK(j["series"][0]["policy"] == "sr(nack)");
-  CHECK(j["series"][0]["samples"]["completion_ps"] == json({300'000'000, 310'000'000, 320'000'000}));
+  CHECK(j["series"][0]["samples"]["completion_ps"] ==
+        json({300'000'000, 310'000'000, 320'000'000}));
   CHECK(j["series"][0]["samples"]["message"] == json({0, 1, 2}));
   CHECK(j["series"][0]["samples"]["digest"][0] == "fedcba9876543210");
   CHECK(j["series"][0]["undelivered"].empty());
@@ -46,7 +48,7 @@ TEST_CASE("what goes in comes out") {
   CHECK(j["summary"][1]["failed"] == 1);
   CHECK(j["expectations"][0]["passed"] == false);
   CHECK(j["expectations"][0]["where"] == "some/where.yaml:7:3");
-  CHECK(j["verdicts"][0]["winner"] == "sr(nack)");
+  CHECK(j["verdicts"][0]["leaders"] == json({"sr(nack)"}));
 }
 
 TEST_CASE("integers of 64 bits are exact") {

@@ -25,7 +25,8 @@ Scenario scenario_of(size_t points, size_t seeds, uint64_t messages) {
 }
 
 /// A sample that tells what it was made from.
-sim::MessageSample fake(const sim::PathSpec&, const sim::MessageSpec& message, uint64_t seed, uint64_t index) {
+sim::MessageSample fake(const sim::PathSpec&, const sim::MessageSpec& message, uint64_t seed,
+                        uint64_t index) {
   sim::MessageSample s = sample(1);
   s.digest = mix64(mix64(message.bytes, message.policy.data_count), mix64(seed, index));
   return s;
@@ -51,8 +52,9 @@ TEST_CASE("every sample is run once, with the right arguments, in order") {
     for (size_t j = 0; j < 35; ++j) {
       REQUIRE(series.seeds[j] == 100 + j / 7);
       REQUIRE(series.messages[j] == j % 7);
-      const sim::MessageSample expected = fake({}, message_spec(scenario.points[series.point], scenario.policies[series.policy]),
-                                               series.seeds[j], series.messages[j]);
+      const sim::MessageSample expected =
+          fake({}, message_spec(scenario.points[series.point], scenario.policies[series.policy]),
+               series.seeds[j], series.messages[j]);
       REQUIRE(series.samples[j].digest == expected.digest);
     }
   }
@@ -79,10 +81,11 @@ TEST_CASE("a stop keeps what is finished, in order, and says that it is not all"
   std::atomic<int> calls{0};
   RunOptions options = with_jobs(1);
   options.stop = &stop;
-  const Results r = run_scenario(scenario, options, [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
-    if (++calls == 31) stop = true;
-    return fake(path, message, seed, index);
-  });
+  const Results r = run_scenario(
+      scenario, options, [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
+        if (++calls == 31) stop = true;
+        return fake(path, message, seed, index);
+      });
   CHECK_FALSE(r.complete);
   CHECK(calls == 31);
   CHECK(r.samples_wanted == 600);
@@ -100,10 +103,11 @@ TEST_CASE("a stop reaches all threads") {
   std::atomic<uint64_t> calls{0};
   RunOptions options = with_jobs(8);
   options.stop = &stop;
-  const Results r = run_scenario(scenario, options, [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
-    if (++calls == 100) stop = true;
-    return fake(path, message, seed, index);
-  });
+  const Results r = run_scenario(
+      scenario, options, [&](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
+        if (++calls == 100) stop = true;
+        return fake(path, message, seed, index);
+      });
   CHECK_FALSE(r.complete);
   uint64_t kept = 0;
   for (const Series& series : r.series) {
@@ -124,12 +128,13 @@ TEST_CASE("a stop before the start runs nothing") {
 }
 
 TEST_CASE("an exception ends the run and reaches the caller") {
-  CHECK_THROWS_AS(run_scenario(scenario_of(1, 50, 1), with_jobs(4),
-                               [](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
-                                 if (seed == 120) throw std::bad_alloc();
-                                 return fake(path, message, seed, index);
-                               }),
-                  std::bad_alloc);
+  CHECK_THROWS_AS(
+      run_scenario(scenario_of(1, 50, 1), with_jobs(4),
+                   [](const auto& path, const auto& message, uint64_t seed, uint64_t index) {
+                     if (seed == 120) throw std::bad_alloc();
+                     return fake(path, message, seed, index);
+                   }),
+      std::bad_alloc);
 }
 
 TEST_CASE("the point's settings reach the simulator") {

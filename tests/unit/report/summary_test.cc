@@ -114,14 +114,14 @@ TEST_CASE("the winner is first at the tail, and by how much") {
   add_ramp(r, 2, 20, 300, 0);
   const Summary summary = summarize(r);
   const Verdict& verdict = summary.verdicts.front();
-  CHECK(verdict.winner == size_t{1});
+  CHECK(verdict.leaders == std::vector<size_t>{1});
   CHECK(verdict.runner_up == size_t{2});
   CHECK(verdict.slowest == size_t{0});
-  CHECK(verdict.lead == Approx(2));
-  CHECK(verdict.lead_on_slowest == Approx(419.0 / 150));
-  CHECK_FALSE(verdict.level);
+  CHECK(*verdict.lead == Approx(2));
+  CHECK(*verdict.lead_on_slowest == Approx(419.0 / 150));
+  CHECK_FALSE(verdict.level());
   CHECK(verdict.text ==
-        "ec(32,8) finishes first at the maximum: 1.50x ideal, 0.75x the oracle, 1.10x the payload "
+        "ec(32,8) finishes first at the maximum: 1.50x ideal, 0.750x the oracle, 1.10x the payload "
         "on the wire; "
         "2.00x faster than ec(4,1), 2.79x faster than sr(nack)");
   CHECK(summary.headline == verdict.text);
@@ -132,8 +132,30 @@ TEST_CASE("a lead below 1 % is no win") {
   add_ramp(r, 0, 10, 1005, 0);
   add_ramp(r, 1, 10, 1000, 0);
   const Verdict verdict = summarize(r).verdicts.front();
-  CHECK(verdict.level);
+  CHECK(verdict.level());
+  CHECK(verdict.leaders == std::vector<size_t>{1, 0});
   CHECK_THAT(verdict.text, ContainsSubstring("ec(32,8) and sr(nack) are level at the maximum"));
+}
+
+TEST_CASE("two may win together, and the cheaper one is named") {
+  Results r = results({point()}, {selective_repeat(), erasure_code(32, 8), erasure_code(4, 1)});
+  add_ramp(r, 0, 10, 3000, 0);
+  add_ramp(r, 1, 10, 1000, 0);
+  for (int i = 0; i < 10; ++i) {
+    sim::MessageSample cheap = sample(1005);
+    cheap.wire_bytes = 43'008;
+    add(r, 2, cheap);
+  }
+  const Verdict verdict = summarize(r).verdicts.front();
+  CHECK_FALSE(verdict.level());
+  CHECK(verdict.leaders == std::vector<size_t>{1, 2});
+  CHECK(verdict.runner_up == size_t{0});
+  CHECK(verdict.text ==
+        "ec(32,8) and ec(4,1) finish first at the maximum, less than 1 % apart: 10.0x ideal, 5.00x "
+        "the oracle, "
+        "1.10x the payload on the wire; 3.00x faster than sr(nack); of these ec(4,1) sends the "
+        "least, 1.050x the "
+        "payload");
 }
 
 TEST_CASE("a policy that loses messages cannot win by the rest") {
@@ -142,7 +164,8 @@ TEST_CASE("a policy that loses messages cannot win by the rest") {
   add_ramp(r, 1, 9, 100, 0);
   add(r, 1, failed_sample());
   const Verdict verdict = summarize(r).verdicts.front();
-  CHECK(verdict.winner == size_t{0});
+  CHECK(verdict.leaders == std::vector<size_t>{0});
+  CHECK_FALSE(verdict.lead);
   CHECK_THAT(verdict.text, ContainsSubstring("ec(32,8) did not deliver every message"));
 }
 
@@ -155,7 +178,7 @@ TEST_CASE("overlapping intervals are said to be") {
   add_ramp(r, 1, 990, 1000, 0);
   add_ramp(r, 1, 10, 1000, 100);
   const Verdict verdict = summarize(r).verdicts.front();
-  CHECK(verdict.winner == size_t{1});
+  CHECK(verdict.leaders == std::vector<size_t>{1});
   CHECK(verdict.uncertain);
 
   Results clear = results({point()}, {selective_repeat(), erasure_code(32, 8)});
@@ -185,7 +208,7 @@ TEST_CASE("without a single delivered message nothing breaks") {
   add(r, 0, failed_sample());
   add(r, 1, failed_sample());
   const Summary summary = summarize(r);
-  CHECK_FALSE(summary.verdicts.front().winner);
+  CHECK(summary.verdicts.front().leaders.empty());
   CHECK(summary.headline == "no message was delivered");
 }
 

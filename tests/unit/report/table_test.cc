@@ -102,6 +102,7 @@ TEST_CASE("numbers and words") {
   CHECK(format_significant(1.2e-7, 2) == "1.2e-07");
   CHECK(format_factor(2.938) == "2.94x");
   CHECK(format_factor(12.34) == "12.3x");
+  CHECK(format_factor(1.0034) == "1.003x");
   CHECK(format_percent(0.2) == "20.0 %");
   CHECK(format_percent(std::nullopt) == "-");
   CHECK(join_words({"a"}) == "a");
