@@ -26,7 +26,9 @@ namespace longhaul {
 
 namespace {
 
-void print(std::FILE* stream, const std::string& text) { std::fwrite(text.data(), 1, text.size(), stream); }
+void print(std::FILE* stream, const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
 
 /// Where people read: standard error when standard output is for JSON alone.
 std::FILE* human(const RunCommand& command) { return command.json == "-" ? stderr : stdout; }
@@ -42,26 +44,29 @@ unsigned choose_jobs(const RunCommand& command, const Scenario& scenario) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const unsigned jobs = jobs_that_fit(scenario, cores, available_memory());
   if (jobs < cores && !command.quiet) {
-    print(stderr, fmt::format("note: {} of {} cores are used, because each sample holds {} in memory\n", jobs, cores,
-                              format_bytes(bytes_per_job(scenario))));
+    print(stderr,
+          fmt::format("note: {} of {} cores are used, because each sample holds {} in memory\n",
+                      jobs, cores, format_bytes(bytes_per_job(scenario))));
   }
   return jobs;
 }
 
-int dry_run(const RunCommand& command, const Scenario& scenario, unsigned jobs, const SimulateFunction& simulate) {
+int dry_run(const RunCommand& command, const Scenario& scenario, unsigned jobs,
+            const SimulateFunction& simulate) {
   const Forecast plan = forecast(scenario, jobs, simulate);
   print(human(command),
-        fmt::format("{} ({}): nothing is written\n"
-                    "  points    {}\n"
-                    "  policies  {}\n"
-                    "  samples   {}\n"
-                    "  packets   {}, retransmissions and parity not counted\n"
-                    "  time      about {} with {} thread{}, estimated from {}\n"
-                    "  memory    about {}\n",
-                    scenario.name, scenario.file, format_count(plan.points), format_count(plan.policies),
-                    format_count(plan.samples), format_count(plan.packets),
-                    plan.seconds < 0.1 ? "0.1 s or less" : format_significant(plan.seconds, 2) + " s", jobs,
-                    jobs == 1 ? "" : "s", plan.basis, format_bytes(plan.memory_bytes)));
+        fmt::format(
+            "{} ({}): nothing is written\n"
+            "  points    {}\n"
+            "  policies  {}\n"
+            "  samples   {}\n"
+            "  packets   {}, retransmissions and parity not counted\n"
+            "  time      about {} with {} thread{}, estimated from {}\n"
+            "  memory    about {}\n",
+            scenario.name, scenario.file, format_count(plan.points), format_count(plan.policies),
+            format_count(plan.samples), format_count(plan.packets),
+            plan.seconds < 0.1 ? "0.1 s or less" : format_significant(plan.seconds, 2) + " s", jobs,
+            jobs == 1 ? "" : "s", plan.basis, format_bytes(plan.memory_bytes)));
   return kExitPassed;
 }
 
@@ -77,16 +82,19 @@ Results run_with_progress(const RunCommand& command, const Scenario& scenario, u
   try {
     return run_scenario(scenario, options, simulate);
   } catch (const std::bad_alloc&) {
-    throw SetupError(scenario.file, "out of memory",
-                     fmt::format("Run with fewer threads (--jobs, now {}), or smaller or virtual messages.", jobs));
+    throw SetupError(
+        scenario.file, "out of memory",
+        fmt::format("Run with fewer threads (--jobs, now {}), or smaller or virtual messages.",
+                    jobs));
   }
 }
 
-void write_outputs(const RunCommand& command, const std::filesystem::path& folder, const Results& results,
-                   const Summary& summary) {
+void write_outputs(const RunCommand& command, const std::filesystem::path& folder,
+                   const Results& results, const Summary& summary) {
   const auto json = [&](std::ostream& out) { write_result_json(out, results, summary); };
   write_file_atomically(folder / "result.json", json);
-  write_file_atomically(folder / "report.html", [&](std::ostream& out) { write_report_html(out, results, summary); });
+  write_file_atomically(folder / "report.html",
+                        [&](std::ostream& out) { write_report_html(out, results, summary); });
   if (command.json == "-") {
     json(std::cout);
     std::cout.flush();
@@ -105,8 +113,8 @@ int exit_code(const Results& results, const Summary& summary) {
 std::string default_output_folder(const std::string& scenario_name) {
   std::string name;
   for (const char c : scenario_name) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                      c == '-' || (c == '.' && !name.empty());
+    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-' || (c == '.' && !name.empty());
     name += safe ? c : '-';
   }
   return "out/" + (name.empty() ? "unnamed" : name);
@@ -114,7 +122,8 @@ std::string default_output_folder(const std::string& scenario_name) {
 
 std::string repeat_command(const RunCommand& command) {
   std::string text = shell_quote(command.program) + " run " + shell_quote(command.scenario_file);
-  for (const std::string& setting : command.overrides.settings) text += " --set " + shell_quote(setting);
+  for (const std::string& setting : command.overrides.settings)
+    text += " --set " + shell_quote(setting);
   if (command.overrides.has_seed) text += fmt::format(" --seed {}", command.overrides.seed);
   if (!command.out.empty()) text += " --out " + shell_quote(command.out);
   return text;
@@ -124,7 +133,8 @@ int run_command(const RunCommand& command, const SimulateFunction& simulate) {
   const Scenario scenario = load_scenario(command.scenario_file, command.overrides);
   const unsigned jobs = choose_jobs(command, scenario);
   if (command.dry_run) return dry_run(command, scenario, jobs, simulate);
-  const std::filesystem::path folder = command.out.empty() ? default_output_folder(scenario.name) : command.out;
+  const std::filesystem::path folder =
+      command.out.empty() ? default_output_folder(scenario.name) : command.out;
   prepare_output_folder(folder);
   if (!command.json.empty() && command.json != "-") check_output_file(command.json);
 
@@ -138,11 +148,12 @@ int run_command(const RunCommand& command, const SimulateFunction& simulate) {
     print(stderr, render_problems(results, summary));
   } else {
     print(human(command), render_table(results, summary));
-    print(human(command), fmt::format("\n{} in {:.2f} s. Written: {}, {}{}\nRepeat: {}\n",
-                                      results.complete ? "Finished" : "Interrupted", results.wall_seconds,
-                                      (folder / "report.html").string(), (folder / "result.json").string(),
-                                      command.json.empty() || command.json == "-" ? "" : ", " + command.json,
-                                      results.command));
+    print(human(command),
+          fmt::format("\n{} in {:.2f} s. Written: {}, {}{}\nRepeat: {}\n",
+                      results.complete ? "Finished" : "Interrupted", results.wall_seconds,
+                      (folder / "report.html").string(), (folder / "result.json").string(),
+                      command.json.empty() || command.json == "-" ? "" : ", " + command.json,
+                      results.command));
   }
   return exit_code(results, summary);
 }

@@ -58,8 +58,10 @@ double excess(const Expectation& expectation, double value) {
 
 std::string wanted(const Expectation& expectation) {
   std::vector<std::string> bounds;
-  if (std::isfinite(expectation.above)) bounds.push_back(fmt::format("above {:g}", expectation.above));
-  if (std::isfinite(expectation.below)) bounds.push_back(fmt::format("below {:g}", expectation.below));
+  if (std::isfinite(expectation.above))
+    bounds.push_back(fmt::format("above {:g}", expectation.above));
+  if (std::isfinite(expectation.below))
+    bounds.push_back(fmt::format("below {:g}", expectation.below));
   return join_words(bounds);
 }
 
@@ -70,21 +72,23 @@ std::string place(const Results& results, const SeriesSummary& series) {
   return text;
 }
 
-ExpectationResult evaluate_delivered(const SeriesSummary* worst, uint64_t undelivered, uint64_t samples,
-                                     const Results& results) {
+ExpectationResult evaluate_delivered(const SeriesSummary* worst, uint64_t undelivered,
+                                     uint64_t samples, const Results& results) {
   ExpectationResult result;
   result.measured = samples > 0 && results.complete;
   result.passed = result.measured && undelivered == 0;
   result.worst = static_cast<double>(undelivered);
   result.text = fmt::format("{} of {} messages delivered", samples - undelivered, samples);
-  if (undelivered > 0) result.text += fmt::format("; worst: {}, {}", place(results, *worst), worst->first_failure);
+  if (undelivered > 0)
+    result.text += fmt::format("; worst: {}, {}", place(results, *worst), worst->first_failure);
   if (!results.complete) result.text += "; interrupted";
   return result;
 }
 
 }  // namespace
 
-ExpectationResult evaluate(const Expectation& expectation, const Results& results, const Summary& summary) {
+ExpectationResult evaluate(const Expectation& expectation, const Results& results,
+                           const Summary& summary) {
   const SeriesSummary* worst = nullptr;
   double worst_value = 0;
   uint64_t undelivered = 0, samples = 0;
@@ -92,16 +96,18 @@ ExpectationResult evaluate(const Expectation& expectation, const Results& result
   for (const SeriesSummary& series : summary.series) {
     const std::string name = results.scenario.policies[series.policy].name();
     if (!expectation.policy.empty() && expectation.policy != name) continue;
-    const std::optional<double> value = series.samples > 0 ? measure(expectation.metric, series) : std::nullopt;
+    const std::optional<double> value =
+        series.samples > 0 ? measure(expectation.metric, series) : std::nullopt;
     if (!value) {
       missing = true;
       continue;
     }
     undelivered += series.samples - series.delivered;
     samples += series.samples;
-    if (worst == nullptr || (expectation.metric == Metric::delivered_all
-                                 ? *value > worst_value
-                                 : excess(expectation, *value) > excess(expectation, worst_value))) {
+    if (worst == nullptr ||
+        (expectation.metric == Metric::delivered_all
+             ? *value > worst_value
+             : excess(expectation, *value) > excess(expectation, worst_value))) {
       worst = &series;
       worst_value = *value;
     }
@@ -119,8 +125,8 @@ ExpectationResult evaluate(const Expectation& expectation, const Results& result
   result.measured = violated || (!missing && results.complete);
   result.passed = result.measured && !violated;
   result.worst = worst_value;
-  result.text = fmt::format("{} with {}, wanted {}", format_significant(worst_value), place(results, *worst),
-                            wanted(expectation));
+  result.text = fmt::format("{} with {}, wanted {}", format_significant(worst_value),
+                            place(results, *worst), wanted(expectation));
   if (worst->delivered < samples_needed(expectation.metric)) {
     result.text += fmt::format(" (of {} samples this percentile is the maximum)", worst->delivered);
   }

@@ -31,8 +31,8 @@ double calibrate(const Scenario& scenario, const Point& point, const PolicySpec&
   double seconds = 0;
   uint64_t done = 0;
   while (done < most && seconds < kBudgetSeconds) {
-    simulate(point.path, message_spec(point, policy), scenario.seeds[done / scenario.messages_per_seed],
-             done % scenario.messages_per_seed);
+    simulate(point.path, message_spec(point, policy),
+             scenario.seeds[done / scenario.messages_per_seed], done % scenario.messages_per_seed);
     ++done;
     seconds = std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -43,8 +43,10 @@ double calibrate(const Scenario& scenario, const Point& point, const PolicySpec&
 uint64_t bytes_of_sample(const Point& point, const PolicySpec& policy) {
   const uint64_t packets = packets_of(point);
   double copies = 2;  // the sender's buffer and the receiver's
-  if (policy.kind == PolicySpec::Kind::erasure_code) copies += policy.parity_count / (1.0 * policy.data_count);
-  const uint64_t unit = point.payload == sim::Payload::real ? point.path.mtu_bytes : sizeof(uint64_t);
+  if (policy.kind == PolicySpec::Kind::erasure_code)
+    copies += policy.parity_count / (1.0 * policy.data_count);
+  const uint64_t unit =
+      point.payload == sim::Payload::real ? point.path.mtu_bytes : sizeof(uint64_t);
   return static_cast<uint64_t>(copies * static_cast<double>(packets * unit));
 }
 
@@ -53,14 +55,16 @@ uint64_t bytes_of_sample(const Point& point, const PolicySpec& policy) {
 uint64_t bytes_per_job(const Scenario& scenario) {
   uint64_t most = 0;
   for (const Point& point : scenario.points) {
-    for (const PolicySpec& policy : scenario.policies) most = std::max(most, bytes_of_sample(point, policy));
+    for (const PolicySpec& policy : scenario.policies)
+      most = std::max(most, bytes_of_sample(point, policy));
   }
   return most;
 }
 
 unsigned jobs_that_fit(const Scenario& scenario, unsigned wanted, uint64_t available_bytes) {
   const uint64_t each = std::max<uint64_t>(bytes_per_job(scenario), 1);
-  return static_cast<unsigned>(std::clamp<uint64_t>(available_bytes / each, 1, std::max(wanted, 1u)));
+  return static_cast<unsigned>(
+      std::clamp<uint64_t>(available_bytes / each, 1, std::max(wanted, 1u)));
 }
 
 Forecast forecast(const Scenario& scenario, unsigned jobs, const SimulateFunction& simulate) {

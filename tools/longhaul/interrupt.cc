@@ -8,13 +8,15 @@ namespace longhaul {
 namespace {
 
 std::atomic<bool> stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers may only touch lock-free atomics");
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "signal handlers may only touch lock-free atomics");
 
 struct sigaction previous_int, previous_term;
 
 // Async-signal-safe: an atomic, write(2) and _exit(2) only.
 void on_signal(int) {
-  constexpr char kNotice[] = "\nstopping: the samples under way are finished and written; Ctrl-C again ends at once\n";
+  constexpr char kNotice[] =
+      "\nstopping: the samples under way are finished and written; Ctrl-C again ends at once\n";
   if (stop.exchange(true)) _exit(130);
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kNotice, sizeof kNotice - 1);
 }

@@ -17,32 +17,43 @@ using namespace longhaul;
 constexpr unsigned kMostJobs = 4096;
 
 void add_run(CLI::App& app, RunCommand& command) {
-  CLI::App* run = app.add_subcommand("run", "Run a scenario file on the built-in simulator and compare its policies");
-  run->add_option("scenario", command.scenario_file, "Scenario file; scenarios/README.md describes the format")
+  CLI::App* run = app.add_subcommand(
+      "run", "Run a scenario file on the built-in simulator and compare its policies");
+  run->add_option("scenario", command.scenario_file,
+                  "Scenario file; scenarios/README.md describes the format")
       ->required()
       ->type_name("SCENARIO.yaml");
-  run->add_option("--out", command.out, "Folder for report.html and result.json; default out/<scenario name>")
+  run->add_option("--out", command.out,
+                  "Folder for report.html and result.json; default out/<scenario name>")
       ->type_name("DIR");
-  run->add_option("--seed", command.overrides.seed, "Replace the scenario's seeds by as many, counted from N")
+  run->add_option("--seed", command.overrides.seed,
+                  "Replace the scenario's seeds by as many, counted from N")
       ->type_name("N");
-  run->add_option("--set", command.overrides.settings, "Change a setting, as --set path.loss.rate=1e-3; may be repeated")
+  run->add_option("--set", command.overrides.settings,
+                  "Change a setting, as --set path.loss.rate=1e-3; may be repeated")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
-  run->add_option("--json", command.json, "Write result.json also to FILE; - is standard output, which then holds nothing else")
+  run->add_option(
+         "--json", command.json,
+         "Write result.json also to FILE; - is standard output, which then holds nothing else")
       ->type_name("FILE|-");
-  run->add_option("--jobs", command.jobs, "Threads; default one per core. Results do not depend on it")
+  run->add_option("--jobs", command.jobs,
+                  "Threads; default one per core. Results do not depend on it")
       ->type_name("N")
       ->check(CLI::Range(1u, kMostJobs));
   run->add_flag("--quiet", command.quiet, "Print warnings, failed expectations and errors only");
-  run->add_flag("--dry-run", command.dry_run, "Only say how much there is to run, and how long it will take");
+  run->add_flag("--dry-run", command.dry_run,
+                "Only say how much there is to run, and how long it will take");
   run->footer(
       "Examples:\n"
       "  longhaul run scenarios/quickstart.yaml\n"
-      "  longhaul run scenarios/quickstart.yaml --set path.loss.rate=1e-3 --seed 7 --out out/lossy\n"
+      "  longhaul run scenarios/quickstart.yaml --set path.loss.rate=1e-3 --seed 7 --out "
+      "out/lossy\n"
       "  longhaul run scenarios/quickstart.yaml --json - --quiet | python3 -m json.tool | less\n\n"
       "Exit code: 0 done; 1 an expectation of the scenario failed, or a message arrived corrupt;\n"
-      "2 the scenario, a flag or an output folder is wrong, nothing was run; 130 interrupted by Ctrl-C,\n"
+      "2 the scenario, a flag or an output folder is wrong, nothing was run; 130 interrupted by "
+      "Ctrl-C,\n"
       "what was finished is written and marked as incomplete.");
 }
 
@@ -60,9 +71,12 @@ int main(int argc, char** argv) {
   CLI::App app("Longhaul: choose the reliability layer of RDMA between data centres", "longhaul");
   RunCommand command;
   command.program = argv[0];
-  app.set_version_flag("--version", fmt::format("longhaul {} (commit {})", LONGHAUL_VERSION, build_commit()));
+  app.set_version_flag("--version",
+                       fmt::format("longhaul {} (commit {})", LONGHAUL_VERSION, build_commit()));
   app.require_subcommand(1);
-  app.footer("Example:\n  longhaul run scenarios/quickstart.yaml\n\n\"longhaul run --help\" lists the options of a run.");
+  app.footer(
+      "Example:\n  longhaul run scenarios/quickstart.yaml\n\n\"longhaul run --help\" lists the "
+      "options of a run.");
   add_run(app, command);
   try {
     app.parse(argc, argv);

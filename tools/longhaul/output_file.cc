@@ -55,10 +55,12 @@ void prepare_output_folder(const fs::path& folder) {
 void check_output_file(const fs::path& file) {
   std::error_code error;
   if (fs::is_directory(file, error)) {
-    throw SetupError(file.string(), "is a folder, not a file", "Name a file, or - for standard output.");
+    throw SetupError(file.string(), "is a folder, not a file",
+                     "Name a file, or - for standard output.");
   }
   if (!fs::is_directory(folder_of(file), error)) {
-    throw SetupError(file.string(), "its folder does not exist", "Create " + folder_of(file).string() + " first.");
+    throw SetupError(file.string(), "its folder does not exist",
+                     "Create " + folder_of(file).string() + " first.");
   }
   check_folder_takes_files(folder_of(file));
 }

@@ -23,15 +23,18 @@ std::string seconds_text(double seconds) {
 }  // namespace
 
 std::string progress_line(uint64_t finished, uint64_t wanted, double seconds) {
-  const double share = wanted == 0 ? 1 : static_cast<double>(finished) / static_cast<double>(wanted);
+  const double share =
+      wanted == 0 ? 1 : static_cast<double>(finished) / static_cast<double>(wanted);
   const int filled = static_cast<int>(share * kBarWidth);
-  std::string line = fmt::format("[{}{}] {:3} %  {} of {} samples", std::string(static_cast<size_t>(filled), '#'),
-                                 std::string(static_cast<size_t>(kBarWidth - filled), '-'),
-                                 static_cast<int>(share * 100), finished, wanted);
+  std::string line =
+      fmt::format("[{}{}] {:3} %  {} of {} samples", std::string(static_cast<size_t>(filled), '#'),
+                  std::string(static_cast<size_t>(kBarWidth - filled), '-'),
+                  static_cast<int>(share * 100), finished, wanted);
   if (finished == 0 || seconds <= 0) return line;
   const double rate = static_cast<double>(finished) / seconds;
   const double left = static_cast<double>(wanted - finished) / rate;
-  return line + fmt::format(", {} samples/s, about {} left", format_significant(rate, 3), seconds_text(left));
+  return line + fmt::format(", {} samples/s, about {} left", format_significant(rate, 3),
+                            seconds_text(left));
 }
 
 Progress::Progress(std::FILE* stream, bool enabled)

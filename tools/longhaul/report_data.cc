@@ -46,25 +46,29 @@ Json distribution(const Distribution& d, Tail tail, double unit) {
 std::vector<double> delivered_times(const Series& series) {
   std::vector<double> times;
   for (const sim::MessageSample& sample : series.samples) {
-    if (sample.outcome == sim::Outcome::delivered) times.push_back(static_cast<double>(sample.completion.ps));
+    if (sample.outcome == sim::Outcome::delivered)
+      times.push_back(static_cast<double>(sample.completion.ps));
   }
   std::sort(times.begin(), times.end());
   return times;
 }
 
-Json series_json(const Series& series, const SeriesSummary& s, Tail tail, double unit, size_t most) {
+Json series_json(const Series& series, const SeriesSummary& s, Tail tail, double unit,
+                 size_t most) {
   const TailCurve curve = thin_tail_curve(delivered_times(series), most);
-  return {{"policy", s.policy},
-          {"completion", distribution(s.completion_ps, tail, unit)},
-          {"slowdown", distribution(s.slowdown, tail, 1)},
-          {"regret", distribution(s.regret, tail, 1)},
-          {"wire", rounded(s.wire_per_payload(), 1)},
-          {"oracle_wire", rounded(s.payload_bytes == 0 ? std::nullopt
-                                                       : std::optional<double>(static_cast<double>(s.oracle_wire_bytes) /
-                                                                               static_cast<double>(s.payload_bytes)),
-                                  1)},
-          {"times", numbers(curve.times_ps, unit)},
-          {"shares", numbers(curve.shares, 1)}};
+  return {
+      {"policy", s.policy},
+      {"completion", distribution(s.completion_ps, tail, unit)},
+      {"slowdown", distribution(s.slowdown, tail, 1)},
+      {"regret", distribution(s.regret, tail, 1)},
+      {"wire", rounded(s.wire_per_payload(), 1)},
+      {"oracle_wire", rounded(s.payload_bytes == 0
+                                  ? std::nullopt
+                                  : std::optional<double>(static_cast<double>(s.oracle_wire_bytes) /
+                                                          static_cast<double>(s.payload_bytes)),
+                              1)},
+      {"times", numbers(curve.times_ps, unit)},
+      {"shares", numbers(curve.shares, 1)}};
 }
 
 /// One unit for the whole report, so that points compare.
@@ -90,9 +94,10 @@ TailCurve thin_tail_curve(const std::vector<double>& sorted, size_t most) {
   size_t last = n + 1;
   const size_t steps = std::min(n, std::max<size_t>(most, 2));
   for (size_t i = 0; i < steps; ++i) {
-    const double share = n <= most ? static_cast<double>(n - i)
-                                   : std::pow(static_cast<double>(n), 1 - static_cast<double>(i) /
-                                                                              static_cast<double>(steps - 1));
+    const double share =
+        n <= most ? static_cast<double>(n - i)
+                  : std::pow(static_cast<double>(n),
+                             1 - static_cast<double>(i) / static_cast<double>(steps - 1));
     const size_t remaining = std::clamp<size_t>(static_cast<size_t>(std::llround(share)), 1, n);
     if (remaining < last) keep(remaining);
     last = std::min(last, remaining);
@@ -104,11 +109,13 @@ std::string report_data(const Results& results, const Summary& summary) {
   const Scenario& scenario = results.scenario;
   const TimeUnit unit = report_unit(summary);
   const size_t curves = std::max<size_t>(results.series.size(), 1);
-  const size_t most = std::clamp(kMostPointsOfReport / curves, kFewestPointsOfCurve, kMostPointsOfCurve);
+  const size_t most =
+      std::clamp(kMostPointsOfReport / curves, kFewestPointsOfCurve, kMostPointsOfCurve);
   Json points = Json::array();
   for (size_t i = 0; i < scenario.points.size(); ++i) {
     Json labels = Json::array();
-    for (const auto& [key, value] : scenario.points[i].labels) labels.push_back({short_key(key), value});
+    for (const auto& [key, value] : scenario.points[i].labels)
+      labels.push_back({short_key(key), value});
     Json list = Json::array();
     Json ideal, oracle;
     for (size_t j = 0; j < summary.series.size(); ++j) {
@@ -127,8 +134,11 @@ std::string report_data(const Results& results, const Summary& summary) {
   }
   Json policies = Json::array();
   for (const PolicySpec& policy : scenario.policies) policies.push_back(policy.name());
-  const Json data = {{"unit", unit.name}, {"tail", tail_name(summary.tail)}, {"policies", policies},
-                     {"start", widest_lead(summary).value_or(0)}, {"points", points}};
+  const Json data = {{"unit", unit.name},
+                     {"tail", tail_name(summary.tail)},
+                     {"policies", policies},
+                     {"start", widest_lead(summary).value_or(0)},
+                     {"points", points}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -60,7 +60,8 @@ std::string fill_template(std::string_view page,
     const size_t close = page.find("}}", open);
     LONGHAUL_CHECK(close != std::string_view::npos);
     const std::string_view name = page.substr(open + 2, close - open - 2);
-    const auto value = std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == name; });
+    const auto value =
+        std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == name; });
     LONGHAUL_CHECK(value != values.end());
     result += page.substr(at, open - at);
     result += value->second;

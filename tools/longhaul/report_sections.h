@@ -10,8 +10,8 @@
 namespace longhaul {
 
 std::string report_banners(const Results& results, const Summary& summary);  ///< warnings, FAILED
-std::string report_hero(const Results& results, const Summary& summary);     ///< who wins, by how much
-std::string report_question(const Results& results);                         ///< what was asked
+std::string report_hero(const Results& results, const Summary& summary);  ///< who wins, by how much
+std::string report_question(const Results& results);                      ///< what was asked
 std::string report_sweep(const Results& results, const Summary& summary);  ///< empty for one point
 std::string report_points(const Results& results);  ///< the point chooser's options
 std::string report_tables(const Results& results, const Summary& summary);

@@ -15,7 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using sim::MessageSample;
 
-std::string text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Json number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
@@ -31,7 +33,9 @@ Json picoseconds(std::optional<double> value) {
 using Convert = Json (*)(std::optional<double>);
 
 Json estimate_json(const Estimate& estimate, Convert convert) {
-  return {{"value", convert(estimate.value)}, {"lower", convert(estimate.lower)}, {"upper", convert(estimate.upper)}};
+  return {{"value", convert(estimate.value)},
+          {"lower", convert(estimate.lower)},
+          {"upper", convert(estimate.upper)}};
 }
 
 Json distribution_json(const Distribution& distribution, Convert convert) {
@@ -50,11 +54,13 @@ Json loss_json(const LossSpec& loss) {
     case LossModel::bernoulli:
       return {{"model", "bernoulli"}, {"rate", loss.rate}, {"mean", loss.mean_loss()}};
     case LossModel::gilbert_elliott:
-      return {{"model", "gilbert_elliott"},          {"good_to_bad", loss.good_to_bad},
-              {"bad_to_good", loss.bad_to_good},     {"loss_in_good", loss.loss_in_good},
-              {"loss_in_bad", loss.loss_in_bad},     {"mean", loss.mean_loss()}};
+      return {{"model", "gilbert_elliott"},      {"good_to_bad", loss.good_to_bad},
+              {"bad_to_good", loss.bad_to_good}, {"loss_in_good", loss.loss_in_good},
+              {"loss_in_bad", loss.loss_in_bad}, {"mean", loss.mean_loss()}};
     case LossModel::scripted:
-      return {{"model", "scripted"}, {"drop_data", loss.drop_data}, {"drop_control", loss.drop_control}};
+      return {{"model", "scripted"},
+              {"drop_data", loss.drop_data},
+              {"drop_control", loss.drop_control}};
   }
   return nullptr;
 }
@@ -139,10 +145,14 @@ Json verdict_json(const Scenario& scenario, const Verdict& verdict) {
   const auto name = [&](const std::optional<size_t>& policy) {
     return policy ? Json(scenario.policies[*policy].name()) : Json();
   };
-  return {{"winner", verdict.level ? Json() : name(verdict.winner)},
+  Json leaders = Json::array();
+  for (const size_t policy : verdict.leaders) leaders.push_back(name(policy));
+  return {{"leaders", std::move(leaders)},
           {"runner_up", name(verdict.runner_up)},
           {"lead", number(verdict.lead)},
-          {"level", verdict.level},
+          {"slowest", name(verdict.slowest)},
+          {"lead_on_slowest", number(verdict.lead_on_slowest)},
+          {"level", verdict.level()},
           {"uncertain", verdict.uncertain},
           {"text", verdict.text}};
 }
@@ -190,21 +200,24 @@ Json count_columns(const Series& series) {
 }
 
 Json series_json(const Scenario& scenario, const Series& series) {
-  Json columns = {{"seed", series.seeds},
-                  {"message", series.messages},
-                  {"completion_ps", column(series, [](const MessageSample& s) { return s.completion.ps; })},
-                  {"ideal_ps", column(series, [](const MessageSample& s) { return s.ideal.ps; })},
-                  {"oracle_ps", column(series, [](const MessageSample& s) { return s.oracle.ps; })},
-                  {"setup_ps", column(series, [](const MessageSample& s) { return s.setup.ps; })}};
+  Json columns = {
+      {"seed", series.seeds},
+      {"message", series.messages},
+      {"completion_ps", column(series, [](const MessageSample& s) { return s.completion.ps; })},
+      {"ideal_ps", column(series, [](const MessageSample& s) { return s.ideal.ps; })},
+      {"oracle_ps", column(series, [](const MessageSample& s) { return s.oracle.ps; })},
+      {"setup_ps", column(series, [](const MessageSample& s) { return s.setup.ps; })}};
   columns.update(count_columns(series));
-  columns["digest"] = column(series, [](const MessageSample& s) { return fmt::format("{:016x}", s.digest); });
+  columns["digest"] =
+      column(series, [](const MessageSample& s) { return fmt::format("{:016x}", s.digest); });
   Json undelivered = Json::array();
   for (size_t i = 0; i < series.samples.size(); ++i) {
     const MessageSample& sample = series.samples[i];
     if (sample.outcome == sim::Outcome::delivered) continue;
-    undelivered.push_back({{"sample", i},
-                           {"outcome", sample.outcome == sim::Outcome::failed ? "failed" : "corrupt"},
-                           {"failure", sample.failure}});
+    undelivered.push_back(
+        {{"sample", i},
+         {"outcome", sample.outcome == sim::Outcome::failed ? "failed" : "corrupt"},
+         {"failure", sample.failure}});
   }
   return {{"point", series.point},
           {"policy", scenario.policies[series.policy].name()},
@@ -251,10 +264,12 @@ void write_result_json(std::ostream& out, const Results& results, const Summary&
   member("warnings", summary.warnings);
   member("expectations", expectations);
   write_array(out, "points", scenario.points, point_json);
-  write_array(out, "verdicts", summary.verdicts, [&](const Verdict& v) { return verdict_json(scenario, v); });
+  write_array(out, "verdicts", summary.verdicts,
+              [&](const Verdict& v) { return verdict_json(scenario, v); });
   write_array(out, "summary", summary.series,
               [&](const SeriesSummary& s) { return series_summary_json(scenario, s); });
-  write_array(out, "series", results.series, [&](const Series& s) { return series_json(scenario, s); });
+  write_array(out, "series", results.series,
+              [&](const Series& s) { return series_json(scenario, s); });
   out << "\n}\n";
 }
 

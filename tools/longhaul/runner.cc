@@ -102,7 +102,8 @@ class Run {
 
   void wait(Clock::time_point start) {
     std::unique_lock lock(mutex_);
-    while (!idle_.wait_for(lock, std::chrono::milliseconds(100), [this] { return running_ == 0; })) {
+    while (
+        !idle_.wait_for(lock, std::chrono::milliseconds(100), [this] { return running_ == 0; })) {
       if (!options_.progress) continue;
       lock.unlock();
       options_.progress(finished_.load(std::memory_order_relaxed), wanted_, seconds_since(start));
@@ -138,7 +139,7 @@ class Run {
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
   std::condition_variable idle_;
-  unsigned running_ = 0;         // under mutex_
+  unsigned running_ = 0;        // under mutex_
   std::exception_ptr failure_;  // under mutex_
   double seconds_ = 0;
 };

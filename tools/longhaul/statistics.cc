@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/check.h"
 
@@ -18,7 +19,8 @@ uint64_t nearest_rank(uint64_t count, Quantile quantile) {
   LONGHAUL_CHECK(count > 0 && quantile.denominator > 0);
   LONGHAUL_CHECK(quantile.numerator <= quantile.denominator);
   const auto scaled = static_cast<unsigned __int128>(count) * quantile.numerator;
-  const auto rank = static_cast<uint64_t>((scaled + quantile.denominator - 1) / quantile.denominator);
+  const auto rank =
+      static_cast<uint64_t>((scaled + quantile.denominator - 1) / quantile.denominator);
   return std::max<uint64_t>(rank, 1);
 }
 
@@ -64,22 +66,23 @@ Estimate quantile_estimate(std::span<const double> sorted, Quantile quantile) {
 
 double student_t_975(uint64_t degrees_of_freedom) {
   LONGHAUL_CHECK(degrees_of_freedom > 0);
-  constexpr std::array<double, 4> kSmall = {12.7062, 4.3027, 3.1824, 2.7764};
+  constexpr std::array<double, 8> kSmall = {12.7062, 4.3027, 3.1824, 2.7764,
+                                            2.5706,  2.4469, 2.3646, 2.3060};
   if (degrees_of_freedom <= kSmall.size()) return kSmall[degrees_of_freedom - 1];
   // Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.5.
   const double z = 1.959963984540054;
   const double nu = static_cast<double>(degrees_of_freedom);
-  const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+  const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, z9 = z7 * z * z;
   return z + (z3 + z) / (4 * nu) + (5 * z5 + 16 * z3 + 3 * z) / (96 * nu * nu) +
-         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * nu * nu * nu);
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * nu * nu * nu) +
+         (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * nu * nu * nu * nu);
 }
 
 Estimate mean_estimate(std::span<const double> samples) {
   Estimate estimate;
   if (samples.empty()) return estimate;
   const double n = static_cast<double>(samples.size());
-  double mean = 0;
-  for (const double sample : samples) mean += sample / n;
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
   estimate.value = mean;
   if (samples.size() < 2) return estimate;
   double squares = 0;

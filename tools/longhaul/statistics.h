@@ -19,7 +19,8 @@ inline constexpr Quantile kP50{1, 2};
 inline constexpr Quantile kP99{99, 100};
 inline constexpr Quantile kP999{999, 1000};
 
-/// Below so many samples p99 (p99.9) is the maximum or next to it, and is not shown under that name.
+/// Below so many samples p99 (p99.9) is the maximum or next to it, and is not shown under that
+/// name.
 inline constexpr uint64_t kSamplesForP99 = 100;
 inline constexpr uint64_t kSamplesForP999 = 1000;
 

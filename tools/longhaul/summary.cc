@@ -81,37 +81,42 @@ void warn_of_failures(const Results& results, Summary& summary) {
     if (series.corrupt > 0) {
       summary.passed = false;
       summary.warnings.push_back(
-          fmt::format("{}: {} of {} messages arrived CORRUPT: a bug in Longhaul, please report it with result.json",
+          fmt::format("{}: {} of {} messages arrived CORRUPT: a bug in Longhaul, please report it "
+                      "with result.json",
                       where(results, series), series.corrupt, series.samples));
     }
     if (series.failed == 0) continue;
-    failed.push_back(fmt::format("{} ({} of {})", where(results, series), series.failed, series.samples));
+    failed.push_back(
+        fmt::format("{} ({} of {})", where(results, series), series.failed, series.samples));
     if (reason.empty()) reason = series.first_failure;
   }
   if (failed.empty()) return;
-  summary.warnings.push_back(fmt::format("not delivered: {}; the first: {}. Times are of the delivered messages only",
-                                         join_some(failed, kListed), reason));
+  summary.warnings.push_back(
+      fmt::format("not delivered: {}; the first: {}. Times are of the delivered messages only",
+                  join_some(failed, kListed), reason));
 }
 
 bool loss_was_seen(const Summary& summary, size_t point) {
-  return std::any_of(summary.series.begin(), summary.series.end(), [&](const SeriesSummary& series) {
-    return series.point == point && series.lost_packets + series.lost_control_packets > 0;
-  });
+  return std::any_of(
+      summary.series.begin(), summary.series.end(), [&](const SeriesSummary& series) {
+        return series.point == point && series.lost_packets + series.lost_control_packets > 0;
+      });
 }
 
 void warn_of_unseen_loss(const Results& results, Summary& summary) {
   std::vector<std::string> points;
   for (size_t i = 0; i < results.scenario.points.size(); ++i) {
     const Point& point = results.scenario.points[i];
-    const bool ran = std::any_of(summary.series.begin(), summary.series.end(), [&](const auto& series) {
-      return series.point == i && series.samples > 0;
-    });
+    const bool ran =
+        std::any_of(summary.series.begin(), summary.series.end(),
+                    [&](const auto& series) { return series.point == i && series.samples > 0; });
     if (!ran || (!can_lose(point.path.loss) && !can_lose(point.path.reverse_loss))) continue;
     if (!loss_was_seen(summary, i)) points.push_back(point_title(point));
   }
   if (points.empty()) return;
   summary.warnings.push_back(
-      fmt::format("loss was asked for, but not one packet was lost at {}: these results say nothing about recovery; "
+      fmt::format("loss was asked for, but not one packet was lost at {}: these results say "
+                  "nothing about recovery; "
                   "ask for more seeds or a higher loss",
                   join_some(points, kListed)));
 }
@@ -124,14 +129,19 @@ void warn_of_queue_drops(const Results& results, Summary& summary) {
     }
   }
   if (dropped.empty()) return;
-  summary.warnings.push_back("the queue in front of the link overflowed: " + join_some(dropped, kListed));
+  summary.warnings.push_back("the queue in front of the link overflowed: " +
+                             join_some(dropped, kListed));
 }
 
 }  // namespace
 
-std::optional<double> SeriesSummary::wire_per_payload() const { return ratio(wire_bytes, payload_bytes); }
+std::optional<double> SeriesSummary::wire_per_payload() const {
+  return ratio(wire_bytes, payload_bytes);
+}
 
-std::optional<double> SeriesSummary::wire_per_oracle() const { return ratio(wire_bytes, oracle_wire_bytes); }
+std::optional<double> SeriesSummary::wire_per_oracle() const {
+  return ratio(wire_bytes, oracle_wire_bytes);
+}
 
 std::optional<double> SeriesSummary::retransmitted_share() const {
   return ratio(retransmitted_packets, data_packets + retransmitted_packets + parity_packets);
@@ -146,6 +156,10 @@ const SeriesSummary* Summary::find(size_t point, size_t policy) const {
     if (candidate.point == point && candidate.policy == policy) return &candidate;
   }
   return nullptr;
+}
+
+bool Verdict::leads(size_t policy) const {
+  return std::find(leaders.begin(), leaders.end(), policy) != leaders.end();
 }
 
 const char* tail_name(Tail tail) { return tail == Tail::p999 ? "p99.9" : "max"; }
@@ -169,8 +183,9 @@ Summary summarize(const Results& results) {
   if (!results.complete) {
     uint64_t finished = 0;
     for (const SeriesSummary& series : summary.series) finished += series.samples;
-    summary.warnings.push_back(fmt::format("interrupted: {} of {} samples were finished, and only they are shown",
-                                           finished, results.samples_wanted));
+    summary.warnings.push_back(
+        fmt::format("interrupted: {} of {} samples were finished, and only they are shown",
+                    finished, results.samples_wanted));
   }
   warn_of_failures(results, summary);
   warn_of_unseen_loss(results, summary);

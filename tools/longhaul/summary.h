@@ -59,29 +59,35 @@ enum class Tail { max, p999 };
 /// Who finishes first at the tail of one point. A policy that failed to deliver ranks behind all
 /// that delivered, by number of failures.
 struct Verdict {
-  std::optional<size_t> winner;    ///< policy; absent without a delivered sample
-  std::optional<size_t> runner_up;  ///< absent with one policy
-  std::optional<size_t> slowest;
-  double lead = 1;           ///< runner-up's tail completion / winner's
-  double lead_on_slowest = 1;
-  bool level = false;      ///< the lead is below 1 %: nobody wins
-  bool uncertain = false;  ///< the 95 % intervals of winner and runner-up overlap
+  /// The policy that finishes first, and those less than 1 % behind it, best first. Empty without a
+  /// delivered sample.
+  std::vector<size_t> leaders;
+  std::optional<size_t> runner_up;  ///< best of the others; absent when all are level
+  std::optional<size_t> slowest;    ///< worst of the others that delivered every message
+  /// Tail completion of runner-up (slowest) / that of the first; absent when it lost messages.
+  std::optional<double> lead;
+  std::optional<double> lead_on_slowest;
+  bool uncertain = false;  ///< the 95 % intervals of first and runner-up overlap
   std::string text;        ///< one sentence
+
+  bool leads(size_t policy) const;
+  /// Several policies, and none behind.
+  bool level() const { return leaders.size() > 1 && !runner_up; }
 };
 
 struct ExpectationResult {
   bool passed = false;
   /// False when there was nothing to measure, as after an interruption; then `passed` is false.
   bool measured = false;
-  double worst = 0;       ///< the value nearest to failing, or furthest beyond
-  std::string text;       ///< "1.31 at distance 3750 km (sr(nack)), wanted below 1.2"
+  double worst = 0;  ///< the value nearest to failing, or furthest beyond
+  std::string text;  ///< "1.31 at distance 3750 km (sr(nack)), wanted below 1.2"
 };
 
 struct Summary {
   Tail tail = Tail::max;
-  std::vector<SeriesSummary> series;  ///< as Results::series
-  std::vector<Verdict> verdicts;      ///< by point
-  std::string headline;               ///< one sentence over all points
+  std::vector<SeriesSummary> series;            ///< as Results::series
+  std::vector<Verdict> verdicts;                ///< by point
+  std::string headline;                         ///< one sentence over all points
   std::vector<ExpectationResult> expectations;  ///< as Scenario::expectations
   std::vector<std::string> warnings;
 

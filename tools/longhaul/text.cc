@@ -2,21 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <string_view>
 
 namespace longhaul {
 
 std::string format_significant(double value, int digits) {
   if (value == 0) return "0";
-  const double magnitude = std::floor(std::log10(std::fabs(value)));
+  // The exponent after rounding: 9.9999 is 10.00 in four digits.
+  const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);
+  const int magnitude = std::stoi(rounded.substr(rounded.find('e') + 1));
   if (magnitude < -5 || magnitude > 8) return fmt::format("{:.{}g}", value, digits);
-  const int decimals = std::max(0, digits - 1 - static_cast<int>(magnitude));
+  const int decimals = std::max(0, digits - 1 - magnitude);
   return fmt::format("{:.{}f}", value, decimals);
 }
 
 std::string format_factor(double value) {
-  return fmt::format("{:.{}f}x", value, value < 10 ? 2 : value < 100 ? 1 : 0);
+  return fmt::format("{:.{}f}x", value, value < 1.1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
 std::string format_percent(std::optional<double> share) {
@@ -46,9 +48,8 @@ std::string point_title(const Point& point) {
 }
 
 bool can_lose(const LossSpec& loss) {
-  return loss.model == LossModel::scripted
-             ? !loss.drop_data.empty() || !loss.drop_control.empty()
-             : loss.model != LossModel::none && loss.mean_loss() > 0;
+  return loss.model == LossModel::scripted ? !loss.drop_data.empty() || !loss.drop_control.empty()
+                                           : loss.model != LossModel::none && loss.mean_loss() > 0;
 }
 
 std::string describe_loss(const LossSpec& loss) {
@@ -58,11 +59,12 @@ std::string describe_loss(const LossSpec& loss) {
     case LossModel::bernoulli:
       return fmt::format("independent, {:g} of packets", loss.rate);
     case LossModel::gilbert_elliott:
-      return fmt::format("bursts (Gilbert-Elliott), {:.3g} of packets on average, bad state {:.3g} packets long",
-                         loss.mean_loss(), 1 / loss.bad_to_good);
+      return fmt::format(
+          "bursts (Gilbert-Elliott), {:.3g} of packets on average, bad state {:.3g} packets long",
+          loss.mean_loss(), 1 / loss.bad_to_good);
     case LossModel::scripted:
-      return fmt::format("scripted: {} data and {} control packets by number", loss.drop_data.size(),
-                         loss.drop_control.size());
+      return fmt::format("scripted: {} data and {} control packets by number",
+                         loss.drop_data.size(), loss.drop_control.size());
   }
   return "unknown";
 }
@@ -71,13 +73,17 @@ std::string explain_policy(const PolicySpec& policy) {
   const std::string repeat =
       policy.detection == PolicySpec::Detection::nack
           ? "the receiver reports what is missing and the sender sends it again"
-          : fmt::format("the sender sends a packet again when it has not been acknowledged within {:g} round trips",
-                        policy.rto_millirtt / 1000.0);
+          : fmt::format(
+                "the sender sends a packet again when it has not been acknowledged within {:g} "
+                "round trips",
+                policy.rto_millirtt / 1000.0);
   if (policy.kind == PolicySpec::Kind::selective_repeat) return "Selective repeat: " + repeat + ".";
   return fmt::format(
-      "Erasure code: {} parity packet{} sent along with every {} data packets, and any {} of these {} rebuild the "
+      "Erasure code: {} parity packet{} sent along with every {} data packets, and any {} of these "
+      "{} rebuild the "
       "data. When more are lost, {}.",
-      policy.parity_count, policy.parity_count == 1 ? " is" : "s are", policy.data_count, policy.data_count, policy.data_count + policy.parity_count, repeat);
+      policy.parity_count, policy.parity_count == 1 ? " is" : "s are", policy.data_count,
+      policy.data_count, policy.data_count + policy.parity_count, repeat);
 }
 
 std::string join_words(const std::vector<std::string>& words) {

@@ -10,9 +10,10 @@
 
 namespace longhaul {
 
-/// `digits` significant digits without an exponent where that stays short: "39.61", "0.0123", "1.2e-07".
+/// `digits` significant digits without an exponent where that stays short: "39.61", "0.0123",
+/// "1.2e-07".
 std::string format_significant(double value, int digits = 4);
-/// "1.25x".
+/// "1.003x", "1.25x", "12.5x".
 std::string format_factor(double value);
 /// "12.3 %"; "-" when absent.
 std::string format_percent(std::optional<double> share);

@@ -6,8 +6,8 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const LIGHT = ["#0b5fb0", "#c8470b", "#1f8a4c", "#8a3ab9", "#a37800", "#c2255c", "#0a8a99", "#5c5f66"];
   const DARK = ["#6cb2f5", "#ff9a62", "#6fcf8d", "#cf9bf0", "#e5c04b", "#ff8fb5", "#5fd0dd", "#b8bec8"];
-  // Beyond the colours, dashes tell the curves apart.
-  const DASHES = [[], [6, 3], [2, 3]];
+  // Dashes let two equal curves both be seen, and tell curves apart in print.
+  const DASHES = [[], [9, 5], [3, 4], [12, 4, 3, 4]];
   const METRICS = {
     slowdown: { title: "Slowdown (time / time without loss)", part: "slowdown" },
     completion: { title: "Completion time, " + data.unit, part: "completion" },
@@ -18,13 +18,12 @@
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (policy) => (dark.matches ? DARK : LIGHT)[policy % LIGHT.length];
-  const dash = (policy) => DASHES[Math.floor(policy / LIGHT.length) % DASHES.length];
-  const digits = (x) => (x === null ? "-" : Number(x.toPrecision(4)).toString());
+  const dash = (policy) => DASHES[policy % DASHES.length];
 
   function base(width, height) {
     const ink = css("--ink"), soft = css("--soft"), line = css("--line"), font = css("--sans");
     return {
-      width: width, height: height, padding: { left: 2, right: 14, top: 8, bottom: 4 },
+      width: width, height: height, padding: { left: 2, right: 14, top: 4, bottom: 4 },
       autosize: { type: "fit", contains: "padding" },
       config: {
         axis: {
@@ -49,20 +48,22 @@
     return Math.max(260, Math.floor(target.clientWidth) - 2);
   }
 
-  // A vertical line through the plot with a word at its head.
-  function rule(x, word, dashed, align) {
+  // A vertical line through the plot with words at its head; `row` 1 is the lower one.
+  function rule(x, words, dashed, row) {
     return [
       { type: "rule", encode: { update: {
-        x: { scale: "x", value: x }, y: { value: 0 }, y2: { signal: "height" },
+        x: { scale: "x", value: x }, y: { value: 2 - row * 13 }, y2: { signal: "height" },
         stroke: { value: css("--soft") }, strokeWidth: { value: 1.5 }, strokeDash: { value: dashed ? [4, 3] : [] } } } },
       { type: "text", encode: { update: {
-        x: { scale: "x", value: x, offset: align === "right" ? -4 : 4 }, y: { value: -3 }, text: { value: word },
-        align: { value: align }, fill: { value: css("--soft") }, fontSize: { value: 11 } } } },
+        x: { scale: "x", value: x, offset: 5 }, y: { value: 10 - row * 13 }, text: { value: words },
+        fill: { value: css("--soft") }, fontSize: { value: 11 } } } },
     ];
   }
 
-  function policyScales(names, height) {
-    return [{ name: "y", type: "band", domain: names, range: [0, height], padding: 0.35 }];
+  const references = (p) => rule(p.ideal, "without loss", false, 2).concat(rule(p.oracle, "oracle", true, 1));
+
+  function policyScale(names) {
+    return { name: "y", type: "band", domain: names, range: "height", padding: 0.35 };
   }
 
   const rows = (p) => p.series.map((s) => Object.assign({ name: data.policies[s.policy], colour: colour(s.policy),
@@ -80,13 +81,12 @@
   }
 
   function drawRange(p) {
-    const values = rows(p), height = 40 + values.length * 46, inner = values.length * 46;
-    const spec = base(widthOf("range"), height + 30);
+    const values = rows(p), height = 84 + values.length * 46;
+    const spec = base(widthOf("range"), height);
     spec.data = [{ name: "rows", values: values }];
     const ends = values.flatMap((v) => [v.tail, v.tail_upper, v.mean]).concat([p.ideal, p.oracle]).filter((x) => x !== null);
-    spec.scales = policyScales(values.map((v) => v.name), { signal: "height" })
-      .concat([{ name: "x", type: "linear", domain: [0, Math.max(...ends) * 1.02], range: "width", nice: false, zero: false }]);
-    spec.scales[0].range = "height";
+    spec.scales = [policyScale(values.map((v) => v.name)),
+      { name: "x", type: "linear", domain: [0, Math.max(...ends) * 1.02], range: "width", nice: false }];
     spec.axes = [
       { orient: "bottom", scale: "x", grid: true, title: data.unit, tickCount: 7, format: "~r" }, policyAxis()];
     const mid = { scale: "y", field: "name", band: 0.5 };
@@ -95,7 +95,7 @@
       x: { scale: "x", field: field }, y: mid, shape: { value: shape }, size: { value: size }, tooltip: tip,
       fill: { field: "colour" }, stroke: { value: css("--paper") }, strokeWidth: { value: 1 },
       opacity: { signal: "datum." + field + " === null ? 0 : 1" } }, extra || {}) } });
-    spec.marks = rule(p.ideal, "without loss", false, "right").concat(rule(p.oracle, "oracle", true, "left"), [
+    spec.marks = references(p).concat([
       { type: "rect", from: { data: "rows" }, encode: { update: {
         x: { scale: "x", field: "p50" }, x2: { scale: "x", field: "tail" }, y: { scale: "y", field: "name", band: 0.2 },
         height: { scale: "y", band: 0.6 }, fill: { field: "colour" }, fillOpacity: { value: 0.25 }, cornerRadius: { value: 2 },
@@ -119,12 +119,11 @@
       target.textContent = "The messages have no payload, so there is no ratio.";
       return;
     }
-    const spec = base(widthOf("wire"), 70 + rows(p).length * 46);
+    const spec = base(widthOf("wire"), 84 + rows(p).length * 46);
     spec.data = [{ name: "rows", values: values }];
     const most = Math.max(...values.flatMap((v) => [v.wire, v.oracle_wire || 0]));
-    spec.scales = policyScales(values.map((v) => v.name), 0)
-      .concat([{ name: "x", type: "linear", domain: [0, most * 1.16], range: "width" }]);
-    spec.scales[0].range = "height";
+    spec.scales = [policyScale(values.map((v) => v.name)),
+      { name: "x", type: "linear", domain: [0, most * 1.16], range: "width" }];
     spec.axes = [{ orient: "bottom", scale: "x", grid: true, title: "bytes / byte", tickCount: 5, format: "~r" }, policyAxis()];
     spec.marks = [
       { type: "rect", from: { data: "rows" }, encode: { update: {
@@ -148,7 +147,7 @@
       s.times.forEach((time, i) => values.push({ policy: data.policies[s.policy], colour: colour(s.policy),
         dash: dash(s.policy), time: time, share: s.shares[i] }));
     }
-    const spec = base(widthOf("tail"), 380);
+    const spec = base(widthOf("tail"), 400);
     spec.data = [{ name: "curve", values: values }];
     const least = Math.min(...values.map((v) => v.share));
     const times = values.map((v) => v.time).concat([p.ideal, p.oracle]);
@@ -163,7 +162,7 @@
       { orient: "left", scale: "y", values: ticks, grid: true, title: "share of messages",
         encode: { labels: { update: { text: { signal: "format(datum.value * 100, '~r') + ' %'" } } } } },
     ];
-    spec.marks = rule(p.ideal, "without loss", false, "right").concat(rule(p.oracle, "oracle", true, "left"), [{
+    spec.marks = references(p).concat([{
       type: "group", from: { facet: { name: "one", data: "curve", groupby: "policy" } },
       marks: [
         { type: "line", from: { data: "one" }, encode: { update: {
@@ -217,7 +216,7 @@
 
   function sweepChart(figure, points, layout, name, scale) {
     const target = figure.querySelector(".chart");
-    const spec = base(widthOf(target), 300);
+    const spec = base(widthOf(target), 320);
     const values = sweepValues(points, layout.along, name);
     spec.data = [{ name: "values", values: values }];
     const xs = Array.from(new Set(points.map((p) => (p.labels.length ? p.labels[layout.along][1] : p.title))));
@@ -277,9 +276,14 @@
     for (const target of document.querySelectorAll("[data-legend]")) {
       target.textContent = "";
       data.policies.forEach((name, i) => {
-        const item = document.createElement("span"), dot = document.createElement("i");
-        dot.style.background = colour(i);
-        item.append(dot, name);
+        const item = document.createElement("span");
+        const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+        const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+        for (const [key, value] of Object.entries({ width: 34, height: 12 })) svg.setAttribute(key, value);
+        const look = { x1: 0, x2: 34, y1: 6, y2: 6, stroke: colour(i), "stroke-width": 3, "stroke-dasharray": dash(i).join(" ") };
+        for (const [key, value] of Object.entries(look)) line.setAttribute(key, value);
+        svg.append(line);
+        item.append(svg, name);
         target.append(item);
       });
     }
