@@ -98,8 +98,29 @@ std::string verdict_text(const Scenario& scenario, const Summary& summary, const
                         scenario.policies[(*cheapest)->policy].name(),
                         format_factor(*(*cheapest)->wire_per_payload()));
   }
+  if (verdict.first_on_average) {
+    text += fmt::format("; on average {} is first, {} faster",
+                        scenario.policies[*verdict.first_on_average].name(),
+                        format_factor(verdict.lead_on_average));
+  }
   if (verdict.uncertain) text += " (the 95 % intervals overlap: more samples would tell)";
   return text;
+}
+
+void compare_means(const std::vector<const SeriesSummary*>& ranked, Verdict& verdict) {
+  double shortest = *ranked.front()->completion_ps.mean.value;
+  for (const SeriesSummary* series : ranked) {
+    if (verdict.leads(series->policy))
+      shortest = std::min(shortest, *series->completion_ps.mean.value);
+  }
+  for (const SeriesSummary* series : ranked) {
+    const double mean = *series->completion_ps.mean.value;
+    const double best = verdict.first_on_average ? shortest : shortest / kLevelLead;
+    if (!delivered_all(*series) || mean <= 0 || mean >= best) continue;
+    shortest = mean;
+    verdict.first_on_average = series->policy;
+    verdict.lead_on_average = *ranked.front()->completion_ps.mean.value / mean;
+  }
 }
 
 /// Whether the samples leave open which p99.9 is smaller. Up to 3,687 samples p99.9 has no upper
@@ -192,6 +213,7 @@ Verdict judge_point(const Scenario& scenario, const Summary& summary, size_t poi
     verdict.slowest = series->policy;
     verdict.lead_on_slowest = lead;
   }
+  compare_means(ranked, verdict);
   verdict.text = verdict_text(scenario, summary, verdict, ranked);
   return verdict;
 }

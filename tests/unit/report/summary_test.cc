@@ -137,6 +137,22 @@ TEST_CASE("a lead below 1 % is no win") {
   CHECK_THAT(verdict.text, ContainsSubstring("ec(32,8) and sr(nack) are level at the maximum"));
 }
 
+TEST_CASE("the text says so when average and tail disagree") {
+  Results r = results({point()}, {selective_repeat(), erasure_code(32, 8)});
+  add_ramp(r, 0, 10, 400, 0);
+  add_ramp(r, 1, 9, 100, 0);
+  add(r, 1, sample(600));
+  const Verdict verdict = summarize(r).verdicts.front();
+  CHECK(verdict.leaders == std::vector<size_t>{0});
+  CHECK(verdict.first_on_average == size_t{1});
+  CHECK_THAT(verdict.text, ContainsSubstring("; on average ec(32,8) is first, 2.67x faster"));
+
+  Results agree = results({point()}, {selective_repeat(), erasure_code(32, 8)});
+  add_ramp(agree, 0, 10, 400, 0);
+  add_ramp(agree, 1, 10, 300, 0);
+  CHECK_FALSE(summarize(agree).verdicts.front().first_on_average);
+}
+
 TEST_CASE("two may win together, and the cheaper one is named") {
   Results r = results({point()}, {selective_repeat(), erasure_code(32, 8), erasure_code(4, 1)});
   add_ramp(r, 0, 10, 3000, 0);
