@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/transfer/queue_pair.h"
+#include "sim/host_memory.h"
 #include "sim/link.h"
 #include "sim/payload.h"
 #include "sim/sim_backend.h"
@@ -94,28 +95,10 @@ QueuePairAttributes attributes_of(const PathSpec& path, const MessageSpec& messa
   return attributes;
 }
 
-/// Memory of one host's application, kept from message to message: fresh pages cost more than the
-/// simulation of a short message.
-class HostMemory {
- public:
-  std::byte* reserve(size_t bytes) {
-    if (bytes > size_) {
-      memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      size_ = bytes;
-    }
-    return memory_.get();
-  }
-
- private:
-  std::unique_ptr<std::byte[]> memory_;
-  size_t size_ = 0;
-};
-
 MemoryRegion region_of(HostMemory& memory, const PathSpec& path, const MessageSpec& message) {
   MemoryRegion region{nullptr, message.bytes, path.mtu_bytes,
                       message.payload == Payload::real ? path.mtu_bytes : kVirtualPacketBytes};
-  region.address =
-      memory.reserve(region.stored_bytes(message.bytes) + 1);  // an address even for 0 B
+  region.address = memory.reserve(region.stored_bytes(message.bytes));
   return region;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/payload.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -13,31 +15,30 @@ uint64_t word_at(uint64_t key, size_t offset) {
   return std::endian::native == std::endian::big ? __builtin_bswap64(word) : word;
 }
 
-}  // namespace
-
-void fill_payload(std::span<std::byte> memory, uint64_t seed) {
-  const uint64_t key = mix64(seed);
-  size_t offset = 0;
-  for (; offset + sizeof(uint64_t) <= memory.size(); offset += sizeof(uint64_t)) {
-    const uint64_t word = word_at(key, offset);
-    std::memcpy(memory.data() + offset, &word, sizeof word);
+/// The stream of `key` from `offset`, a multiple of 8, on.
+void fill_from(std::span<std::byte> memory, uint64_t key, size_t offset) {
+  size_t done = 0;
+  for (; done + sizeof(uint64_t) <= memory.size(); done += sizeof(uint64_t)) {
+    const uint64_t word = word_at(key, offset + done);
+    std::memcpy(memory.data() + done, &word, sizeof word);
   }
-  const uint64_t word = word_at(key, offset);
-  if (offset < memory.size()) std::memcpy(memory.data() + offset, &word, memory.size() - offset);
+  const uint64_t word = word_at(key, offset + done);
+  if (done < memory.size()) std::memcpy(memory.data() + done, &word, memory.size() - done);
 }
 
+}  // namespace
+
+void fill_payload(std::span<std::byte> memory, uint64_t seed) { fill_from(memory, mix64(seed), 0); }
+
 bool payload_equals(std::span<const std::byte> memory, uint64_t seed) {
-  const uint64_t key = mix64(seed);
-  size_t offset = 0;
-  uint64_t difference = 0;
-  for (; offset + sizeof(uint64_t) <= memory.size(); offset += sizeof(uint64_t)) {
-    uint64_t word;
-    std::memcpy(&word, memory.data() + offset, sizeof word);
-    difference |= word ^ word_at(key, offset);
+  // Block by block: memcmp reads several times faster than a loop over words.
+  std::array<std::byte, 8192> expected;
+  for (size_t offset = 0; offset < memory.size(); offset += expected.size()) {
+    const size_t bytes = std::min(expected.size(), memory.size() - offset);
+    fill_from(std::span(expected).first(bytes), mix64(seed), offset);
+    if (std::memcmp(memory.data() + offset, expected.data(), bytes) != 0) return false;
   }
-  const uint64_t word = word_at(key, offset);
-  return difference == 0 && (offset >= memory.size() || std::memcmp(memory.data() + offset, &word,
-                                                                    memory.size() - offset) == 0);
+  return true;
 }
 
 }  // namespace longhaul::sim

@@ -135,10 +135,14 @@ void read_seeds(const Node& root, const ScenarioOverrides& overrides, Scenario& 
 std::vector<Point> expand(const std::vector<Axis>& axes, const Node& root) {
   uint64_t count = 1;
   for (const Axis& axis : axes) {
-    count *= axis.size();
+    const uint64_t before = count;
+    count *= axis.choices.size();
     if (count > kMaxPoints) {
-      refuse(root, fmt::format("the lists make more than {} points", format_count(kMaxPoints)),
-             "Every list multiplies the points; shorten one.");
+      refuse(
+          *axis.node,
+          fmt::format("too many points: {} listed here times {} before are {}",
+                      format_count(axis.choices.size()), format_count(before), format_count(count)),
+          fmt::format("At most {}; shorten a list.", format_count(kMaxPoints)));
     }
   }
   std::vector<Point> points;
@@ -147,8 +151,8 @@ std::vector<Point> expand(const std::vector<Axis>& axes, const Node& root) {
     Draft draft;
     uint64_t stride = count;
     for (const Axis& axis : axes) {
-      stride /= axis.size();
-      const Choice& choice = axis[index / stride % axis.size()];
+      stride /= axis.choices.size();
+      const Choice& choice = axis.choices[index / stride % axis.choices.size()];
       choice.apply(draft);
       draft.point.labels.insert(draft.point.labels.end(), choice.labels.begin(),
                                 choice.labels.end());
@@ -163,11 +167,16 @@ void check_samples(const Scenario& scenario, const Node& root) {
   const auto samples =
       static_cast<unsigned __int128>(series) * scenario.seeds.size() * scenario.messages_per_seed;
   if (samples <= kMaxSamples) return;
-  refuse(root,
+  constexpr unsigned __int128 kMost = std::numeric_limits<uint64_t>::max();
+  const Node* messages = root.find("messages");
+  const Node* seeds = root.find("seeds");
+  refuse(messages != nullptr ? *messages
+         : seeds != nullptr  ? *seeds
+                             : root,
          fmt::format("{} points x {} policies x {} seeds x {} messages are {} samples",
                      format_count(scenario.points.size()), scenario.policies.size(),
                      format_count(scenario.seeds.size()), format_count(scenario.messages_per_seed),
-                     format_count(static_cast<uint64_t>(samples))),
+                     format_count(static_cast<uint64_t>(std::min(samples, kMost)))),
          fmt::format("At most {}: take fewer seeds or messages, or shorten a list.",
                      format_count(kMaxSamples)));
 }
@@ -193,6 +202,7 @@ std::string read_name(const Node& root, const std::string& file) {
 std::string effective_seeds(const Node& root, const ScenarioOverrides& overrides,
                             const Scenario& scenario) {
   if (overrides.has_seed) {
+    if (scenario.seeds.size() == 1) return std::to_string(scenario.seeds.front());
     return fmt::format("{}..{}", scenario.seeds.front(), scenario.seeds.back());
   }
   const Node* node = root.find("seeds");

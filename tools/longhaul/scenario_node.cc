@@ -107,6 +107,12 @@ CountRange read_range(const Node& node, std::string_view key) {
 }  // namespace
 
 void refuse(const Node& node, std::string what, std::string remedy) {
+  constexpr size_t kLongest = 400;  // of a value that was quoted, the beginning is enough
+  if (what.size() > kLongest) {
+    size_t end = kLongest;
+    while ((static_cast<unsigned char>(what[end]) & 0xc0) == 0x80) --end;
+    what = what.substr(0, end) + "...";
+  }
   throw SetupError(node.where(), std::move(what), std::move(remedy));
 }
 

@@ -43,7 +43,10 @@ constexpr std::array<std::string_view, 3> kPayloads{"auto", "real", "virtual"};
 Choice read_distance(const Node& node, const std::string& key) {
   const uint64_t mm =
       yaml::read_quantity(node, key, Dimension::distance, 1'000, uint64_t{1'000'000} * 1'000'000);
-  return {{}, std::to_string(mm), [mm](Draft& draft) { draft.distance_mm = mm; }};
+  return {{}, std::to_string(mm), [mm, &node](Draft& draft) {
+            draft.distance_mm = mm;
+            draft.distance = &node;
+          }};
 }
 
 Choice read_rtt(const Node& node, const std::string& key) {
@@ -198,23 +201,24 @@ Axis read_axis(const Field& field, const Node& value) {
   if (value.is_sequence() && value.items.empty()) {
     refuse(value, fmt::format("{} is an empty list", key), "List one value or more.");
   }
-  Axis axis;
+  Axis axis{&value, {}};
+  std::vector<Choice>& choices = axis.choices;
   if (field.read == nullptr) {
-    axis = read_loss_axis(value, key, field.key == "reverse_loss");
+    choices = read_loss_axis(value, key, field.key == "reverse_loss");
   } else if (!value.is_sequence()) {
-    axis.push_back(field.read(value, key));
+    choices.push_back(field.read(value, key));
   } else {
     for (const Node& item : value.items) {
-      axis.push_back(field.read(item, key));
-      if (value.items.size() > 1) axis.back().labels.emplace_back(key, item.text);
+      choices.push_back(field.read(item, key));
+      if (value.items.size() > 1) choices.back().labels.emplace_back(key, item.text);
     }
   }
   std::vector<std::string_view> identities;
-  for (const Choice& choice : axis) identities.push_back(choice.identity);
+  for (const Choice& choice : choices) identities.push_back(choice.identity);
   std::sort(identities.begin(), identities.end());
   const auto twice = std::adjacent_find(identities.begin(), identities.end());
   if (twice != identities.end()) {
-    const auto last = std::find_if(axis.rbegin(), axis.rend(),
+    const auto last = std::find_if(choices.rbegin(), choices.rend(),
                                    [&](const Choice& c) { return c.identity == *twice; });
     refuse(value, fmt::format("{} lists the same value twice: {}", key, last->labels.back().second),
            "List every value once.");
@@ -227,15 +231,13 @@ void check_length(const Node& path) {
   const Node* distance = path.find("distance");
   const Node* rtt = path.find("rtt");
   const Node* medium = path.find("medium");
-  constexpr std::string_view kRemedy =
-      "Keep one of them; on the command line --set {}= removes a setting.";
   if (rtt != nullptr && distance != nullptr) {
     refuse(*rtt, "path.rtt contradicts path.distance: each fixes the round-trip time",
-           fmt::format(kRemedy, "path.distance"));
+           "Keep one of the two; on the command line --set path.distance= removes the distance.");
   }
   if (rtt != nullptr && medium != nullptr) {
     refuse(*medium, "path.medium has no effect beside path.rtt",
-           fmt::format(kRemedy, "path.medium"));
+           "Keep one of the two; on the command line --set path.medium= removes the medium.");
   }
   if (rtt == nullptr && distance == nullptr) {
     refuse(path, "path has no length", "Write distance: 3750 km, or rtt: 37.5 ms.");
@@ -317,7 +319,7 @@ void finish_queue(const Draft& draft) {
   const uint64_t packet = uint64_t{path.mtu_bytes} + path.header_bytes;
   if (draft.queue != nullptr && path.queue_bytes < packet) {
     refuse(*draft.queue, fmt::format("path.queue: {} does not hold one packet", draft.queue->text),
-           fmt::format("Write {} or more: MTU and header.", fmt::format("{} B", packet)));
+           fmt::format("Write {} B or more: MTU and header.", packet));
   }
 }
 
@@ -346,9 +348,8 @@ Point finish_point(Draft draft, const Node& root) {
     point.path.propagation = propagation_of(draft);
     // A metre is 5 ns; the limits of path.rtt hold for a distance too.
     if (point.path.propagation * 2 < kMinRtt || point.path.propagation * 2 > kMaxRtt) {
-      refuse(*root.find("path"),
-             fmt::format("path.distance: {} is a round-trip time of {}",
-                         format_distance(*draft.distance_mm),
+      refuse(*draft.distance,
+             fmt::format("path.distance: {} is a round-trip time of {}", draft.distance->text,
                          format_duration(point.path.propagation * 2)),
              fmt::format("Allowed: {} to {}.", format_duration(kMinRtt), format_duration(kMaxRtt)));
     }

@@ -24,6 +24,7 @@ struct Draft {
   std::optional<uint64_t> chunk_bytes;  ///< `point.chunk_packets` counts when absent
   std::optional<sim::Payload> payload;
   /// Where settings that can clash were written; null when defaulted.
+  const yaml::Node* distance = nullptr;
   const yaml::Node* size = nullptr;
   const yaml::Node* chunk = nullptr;
   const yaml::Node* queue = nullptr;
@@ -41,7 +42,10 @@ struct Choice {
 };
 
 /// A setting with its alternatives, in the order of the file.
-using Axis = std::vector<Choice>;
+struct Axis {
+  const yaml::Node* node = nullptr;
+  std::vector<Choice> choices;
+};
 
 /// Reads a section ("path" or "message") and appends an axis for each of its keys.
 void read_section(const yaml::Node& section, std::string_view name, std::vector<Axis>& axes);

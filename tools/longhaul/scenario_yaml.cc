@@ -5,6 +5,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "core/base/check.h"
@@ -15,6 +16,10 @@ namespace {
 
 /// A scenario nests five deep: expect, its list, a metric, its map, a value.
 constexpr size_t kMaxDepth = 16;
+
+constexpr std::string_view kNoAnchors =
+    "anchors and aliases (& and *) are not part of the scenario format";
+constexpr std::string_view kNoAnchorsRemedy = "Write the value out where it is used.";
 
 struct Position {
   uint32_t line = 0, column = 0;
@@ -31,22 +36,32 @@ class Positions {
     }
   }
 
-  Position at(const YAML::Mark& mark) const {
+  Position at(const YAML::Mark& mark) {
     if (mark.is_null()) return {1, 1};
     const auto line = static_cast<size_t>(std::max(mark.line, 0));
     const auto byte = static_cast<size_t>(std::max(mark.column, 0));
     if (line >= lines_.size()) return {static_cast<uint32_t>(line + 1), 1};
-    const std::string_view before = lines_[line].substr(0, byte);
-    const auto characters = std::count_if(before.begin(), before.end(), [](char c) {
-      return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a continuation byte
-    });
-    const size_t beyond = byte > before.size() ? byte - before.size() : 0;
-    return {static_cast<uint32_t>(line + 1),
-            static_cast<uint32_t>(static_cast<size_t>(characters) + beyond + 1)};
+    // Goes on from the previous question: a long line would be counted again for each of its nodes.
+    if (line != line_ || byte < byte_) line_ = line, byte_ = 0, column_ = 1;
+    for (; byte_ < byte; ++byte_) {
+      const bool continues = byte_ < lines_[line].size() &&
+                             (static_cast<unsigned char>(lines_[line][byte_]) & 0xc0) == 0x80;
+      if (!continues) ++column_;
+    }
+    return {static_cast<uint32_t>(line + 1), column_};
+  }
+
+  bool tab_indents(const YAML::Mark& mark) const {
+    const auto line = static_cast<size_t>(std::max(mark.line, 0));
+    if (line >= lines_.size()) return false;
+    const size_t text = lines_[line].find_first_not_of(" \t");
+    return lines_[line].substr(0, text).find('\t') != std::string_view::npos;
   }
 
  private:
   std::vector<std::string_view> lines_;
+  size_t line_ = 0, byte_ = 0;
+  uint32_t column_ = 1;
 };
 
 int open_parentheses(const Node& node) {
@@ -86,7 +101,7 @@ void join_entries(std::vector<Entry>& entries) {
 
 class Builder : public YAML::EventHandler {
  public:
-  Builder(const Source& source, const Positions& positions)
+  Builder(const Source& source, Positions& positions)
       : origin_(std::make_shared<const std::string>(source.name)),
         has_positions_(source.has_positions),
         positions_(positions) {}
@@ -99,7 +114,9 @@ class Builder : public YAML::EventHandler {
     refuse_anchor(mark, anchor);
     add(make(mark, Node::Kind::null));
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark, 1); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    refuse_anchor(mark, anchor);
+  }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
@@ -145,8 +162,7 @@ class Builder : public YAML::EventHandler {
   }
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
     if (anchor != 0) {
-      refuse(mark, "anchors and aliases (& and *) are not part of the scenario format",
-             "Write the value out where it is used.");
+      refuse(mark, std::string(kNoAnchors), std::string(kNoAnchorsRemedy));
     }
   }
   void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
@@ -178,21 +194,20 @@ class Builder : public YAML::EventHandler {
   }
 
   static void check_keys(const Node& map) {
-    for (auto entry = map.entries.begin(); entry != map.entries.end(); ++entry) {
-      const Node& key = entry->key;
+    std::map<std::string_view, uint32_t> seen;  // key -> line
+    for (const Entry& entry : map.entries) {
+      const Node& key = entry.key;
       if (!key.is_scalar()) {
         throw SetupError(key.where(), fmt::format("a key must be a word, not {}", key.described()),
                          "Write key: value.");
       }
-      const auto first = std::find_if(map.entries.begin(), entry, [&](const Entry& earlier) {
-        return earlier.key.text == key.text;
-      });
-      if (first != entry) {
+      const auto [first, added] = seen.emplace(key.text, key.line);
+      if (!added) {
         throw SetupError(
             key.where(), fmt::format("\"{}\" is given twice", key.text),
-            first->key.line == 0
+            first->second == 0
                 ? "Keep one of the two."
-                : fmt::format("The first is on line {}; keep one of the two.", first->key.line));
+                : fmt::format("The first is on line {}; keep one of the two.", first->second));
       }
     }
   }
@@ -221,7 +236,7 @@ class Builder : public YAML::EventHandler {
 
   std::shared_ptr<const std::string> origin_;
   bool has_positions_;
-  const Positions& positions_;
+  Positions& positions_;
   std::vector<Open> stack_;
   Node root_;
 };
@@ -293,7 +308,7 @@ std::string Node::spelled() const {
 std::string Node::described() const {
   switch (kind) {
     case Kind::null:
-      return "nothing";
+      return "empty";
     case Kind::scalar:
       return "\"" + text + "\"";
     case Kind::sequence:
@@ -315,7 +330,7 @@ Node parse(std::string_view text, const Source& source) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   check_text(text, source);
-  const Positions positions(text);
+  Positions positions(text);
   Builder builder(source, positions);
   try {
     std::istringstream stream{std::string(text)};
@@ -325,18 +340,25 @@ Node parse(std::string_view text, const Source& source) {
     if (!root.origin) root.origin = std::make_shared<const std::string>(source.name);
     Builder second(source, positions);
     if (parser.HandleNextDocument(second)) {
-      throw SetupError(second.take().where(), "a second YAML document begins",
+      const Node found = second.take();
+      throw SetupError(found.origin ? found.where() : source.name, "a second YAML document begins",
                        "Keep one scenario in a file; remove the line with ---.");
     }
     return root;
   } catch (const YAML::Exception& error) {
     const Position position = positions.at(error.mark);
-    throw SetupError(source.has_positions
-                         ? fmt::format("{}:{}:{}", source.name, position.line, position.column)
-                         : source.name,
-                     fmt::format("not valid YAML: {}", error.msg),
-                     "Check the indentation (spaces, no tabs), the space after each colon, and "
-                     "that brackets and quotes are closed.");
+    const std::string where =
+        source.has_positions ? fmt::format("{}:{}:{}", source.name, position.line, position.column)
+                             : source.name;
+    if (error.msg.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR)) {
+      throw SetupError(where, std::string(kNoAnchors), std::string(kNoAnchorsRemedy));
+    }
+    if (positions.tab_indents(error.mark)) {
+      throw SetupError(where, "not valid YAML: a tab indents this line", "Indent with spaces.");
+    }
+    throw SetupError(where, fmt::format("not valid YAML: {}", error.msg),
+                     "Check the indentation, the space after each colon, and that brackets and "
+                     "quotes are closed.");
   }
 }
 

@@ -37,7 +37,7 @@ struct Node {
   std::string where() const;
   /// In YAML flow style on one line: how it looks, comments and line breaks aside.
   std::string spelled() const;
-  /// "a list", "a map", "\"text\"", "nothing"
+  /// "a list", "a map", "\"text\"", "empty"
   std::string described() const;
   /// The value of a key of a map; null pointer when absent.
   const Node* find(std::string_view key) const;
