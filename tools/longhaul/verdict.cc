@@ -107,6 +107,7 @@ std::string verdict_text(const Scenario& scenario, const Summary& summary, const
   return text;
 }
 
+/// Looks for a policy that the leaders beat at the tail and that clearly beats them on average.
 void compare_means(const std::vector<const SeriesSummary*>& ranked, Verdict& verdict) {
   double shortest = *ranked.front()->completion_ps.mean.value;
   for (const SeriesSummary* series : ranked) {
@@ -250,6 +251,11 @@ std::string headline(const Scenario& scenario, const Summary& summary) {
   }
   std::string text = stretches_text(scenario, summary);
   if (text.empty()) text = count_text(scenario, summary);
+  const auto disagree =
+      std::count_if(summary.verdicts.begin(), summary.verdicts.end(),
+                    [](const Verdict& v) { return v.first_on_average.has_value(); });
+  if (disagree > 0)
+    text += fmt::format("; at {} of these another policy is first on average", disagree);
   if (const std::optional<size_t> point = widest_lead(summary)) {
     const Verdict& verdict = summary.verdicts[*point];
     text += fmt::format(
