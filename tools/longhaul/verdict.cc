@@ -131,8 +131,8 @@ bool intervals_overlap(const Distribution& better, const Distribution& worse) {
   return !upper || !worse.p999.lower || *upper >= *worse.p999.lower;
 }
 
-/// "at p99.9 sr(nack) finishes first from 1 MiB to 8 MiB, ec(32,8) from 16 MiB to 8 GiB; level at
-/// 512 KiB", for one swept setting and at most four stretches; empty when it cannot be said so.
+/// "at p99.9 sr(nack) finishes first for size 1 MiB to 8 MiB, ec(32,8) for 16 MiB to 8 GiB; level
+/// for 512 KiB", for one swept setting of numbers and at most four stretches; else empty.
 std::string stretches_text(const Scenario& scenario, const Summary& summary) {
   struct Stretch {
     std::vector<size_t> who;  // empty: level
@@ -145,22 +145,25 @@ std::string stretches_text(const Scenario& scenario, const Summary& summary) {
     std::vector<size_t> who = verdict.level() ? std::vector<size_t>() : verdict.leaders;
     std::sort(who.begin(), who.end());
     const std::string& label = scenario.points[i].labels.front().second;
+    if (label.empty() || label.front() < '0' || label.front() > '9') return {};
     if (stretches.empty() || stretches.back().who != who) stretches.push_back({who, label, label});
     stretches.back().last = label;
   }
   if (stretches.size() < 2 || stretches.size() > 4) return {};
+  const std::string key = short_key(scenario.points.front().labels.front().first);
   std::string wins, level;
   for (const Stretch& s : stretches) {
-    const std::string range = s.first == s.last ? fmt::format("at {}", s.first)
-                                                : fmt::format("from {} to {}", s.first, s.last);
+    const std::string range =
+        s.first == s.last ? s.first : fmt::format("{} to {}", s.first, s.last);
     if (s.who.empty()) {
-      level += fmt::format("{}{}", level.empty() ? "; level " : " and ", range);
-      continue;
+      level += fmt::format("{}{}", level.empty() ? "; level for " : " and ", range);
+    } else if (wins.empty()) {
+      wins = fmt::format("at {} {} {} first for {} {}", tail_words(summary.tail),
+                         names_of(scenario, s.who), s.who.size() == 1 ? "finishes" : "finish", key,
+                         range);
+    } else {
+      wins += fmt::format(", {} for {}", names_of(scenario, s.who), range);
     }
-    const std::string names = names_of(scenario, s.who);
-    wins += wins.empty() ? fmt::format("at {} {} {} first {}", tail_words(summary.tail), names,
-                                       s.who.size() == 1 ? "finishes" : "finish", range)
-                         : fmt::format(", {} {}", names, range);
   }
   return wins.empty() ? std::string() : wins + level;
 }

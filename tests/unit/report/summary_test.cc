@@ -214,9 +214,15 @@ TEST_CASE("the headline of one swept setting names the stretches") {
     add(r, 2 * i + 1, sample(times[i][1]));
   }
   CHECK(summarize(r).headline ==
-        "at the maximum ec(32,8) finishes first from 2 MiB to 4 MiB, sr(nack) at 8 MiB; level at 1 "
-        "MiB. "
+        "at the maximum ec(32,8) finishes first for size 2 MiB to 4 MiB, sr(nack) for 8 MiB; level "
+        "for 1 MiB. "
         "Widest lead: ec(32,8) 3.00x faster than sr(nack), at size 2 MiB");
+  // Words have no order that "to" could stand for.
+  r.scenario.points[0].labels[0].second = "none";
+  CHECK_THAT(
+      summarize(r).headline,
+      ContainsSubstring(
+          "ec(32,8) finishes first at the maximum at 2 of 4 points, sr(nack) at 1; level at 1."));
 }
 
 TEST_CASE("without a single delivered message nothing breaks") {
