@@ -88,6 +88,10 @@ expect 0 run "$scenario" $small --seed 18446744073709551000 --out "$work/c" --qu
 silent stdout
 grep -q 18446744073709551002 "$work/c/result.json" || fail "--seed does not count on from N"
 # shellcheck disable=SC2086
+"$longhaul" run "$scenario" $small --out "$work/c" --quiet --json - >/dev/full 2>"$work/stderr"
+[ $? -eq 2 ] || fail "a full standard output goes unnoticed"
+says stderr "standard output"
+# shellcheck disable=SC2086
 expect 1 run "$scenario" $small --set "expect=[max_slowdown: {below: 1.001}]" --out "$work/d"
 says stdout "FAIL"
 expect 0 run "$scenario" --dry-run --out "$work/e"

@@ -98,6 +98,10 @@ void write_outputs(const RunCommand& command, const std::filesystem::path& folde
   if (command.json == "-") {
     json(std::cout);
     std::cout.flush();
+    if (!std::cout) {
+      throw SetupError("standard output", "cannot write the JSON",
+                       fmt::format("It is also in {}.", (folder / "result.json").string()));
+    }
   } else if (!command.json.empty()) {
     write_file_atomically(command.json, json);
   }

@@ -21,8 +21,8 @@ struct RunCommand {
 };
 
 inline constexpr int kExitPassed = 0;
-inline constexpr int kExitFailed = 1;       ///< an expectation failed, or a message was corrupt
-inline constexpr int kExitSetup = 2;        ///< nothing was run
+inline constexpr int kExitFailed = 1;         ///< an expectation failed, or a message was corrupt
+inline constexpr int kExitSetup = 2;          ///< nothing was run
 inline constexpr int kExitInterrupted = 130;  ///< 128 + SIGINT, as shells count
 
 /// Returns the exit code. Throws SetupError. Takes SIGINT and SIGTERM over while it runs.

@@ -19,8 +19,8 @@ struct Forecast {
   std::string basis;  ///< what the time was estimated from
 };
 
-/// Runs single messages of the smallest point of each kind of payload for about a second, and scales
-/// by packets. An estimate: loss and repair differ between points.
+/// Runs single messages of the smallest point of each kind of payload for about a second, and
+/// scales by packets. An estimate: loss and repair differ between points.
 Forecast forecast(const Scenario& scenario, unsigned jobs, const SimulateFunction& simulate);
 
 /// Memory that one sample of the largest message holds while it runs.

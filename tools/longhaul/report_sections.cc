@@ -29,6 +29,7 @@ std::string hero(const std::string& title, const std::string& figures, const std
 std::string capitalized(std::string text) {
   if (text.starts_with("at ")) text[0] = 'A';
   if (text.starts_with("the ")) text[0] = 'T';
+  if (text.starts_with("no ")) text[0] = 'N';
   return text;
 }
 

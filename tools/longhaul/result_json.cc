@@ -153,6 +153,7 @@ Json verdict_json(const Scenario& scenario, const Verdict& verdict) {
           {"slowest", name(verdict.slowest)},
           {"lead_on_slowest", number(verdict.lead_on_slowest)},
           {"level", verdict.level()},
+          {"first_on_average", name(verdict.first_on_average)},
           {"uncertain", verdict.uncertain},
           {"text", verdict.text}};
 }

@@ -24,10 +24,10 @@ struct RunOptions {
   ProgressFunction progress;
 };
 
-/// Fills everything of Results but `commit` and `command`. The samples, their order and their values
-/// do not depend on `jobs`. Points are worked off one after the other, and within a point all
-/// policies meet a message before the next one, so that after a stop the finished samples compare.
-/// An exception of `simulate` ends the run and is passed on.
+/// Fills everything of Results but `commit` and `command`. The samples, their order and their
+/// values do not depend on `jobs`. Points are worked off one after the other, and within a point
+/// all policies meet a message before the next one, so that after a stop the finished samples
+/// compare. An exception of `simulate` ends the run and is passed on.
 Results run_scenario(const Scenario& scenario, const RunOptions& options,
                      const SimulateFunction& simulate);
 

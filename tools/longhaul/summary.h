@@ -67,8 +67,12 @@ struct Verdict {
   /// Tail completion of runner-up (slowest) / that of the first; absent when it lost messages.
   std::optional<double> lead;
   std::optional<double> lead_on_slowest;
-  bool uncertain = false;  ///< the 95 % intervals of first and runner-up overlap
-  std::string text;        ///< one sentence
+  /// The policy with the shortest mean, where that is at least 1 % below the leaders': tail and
+  /// average then disagree. It delivered every message.
+  std::optional<size_t> first_on_average;
+  double lead_on_average = 1;  ///< mean of the first at the tail / the shortest mean
+  bool uncertain = false;      ///< the 95 % intervals of first and runner-up overlap
+  std::string text;            ///< one sentence
 
   bool leads(size_t policy) const;
   /// Several policies, and none behind.

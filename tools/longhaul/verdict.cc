@@ -98,8 +98,30 @@ std::string verdict_text(const Scenario& scenario, const Summary& summary, const
                         scenario.policies[(*cheapest)->policy].name(),
                         format_factor(*(*cheapest)->wire_per_payload()));
   }
+  if (verdict.first_on_average) {
+    text += fmt::format("; on average {} is first, {} faster",
+                        scenario.policies[*verdict.first_on_average].name(),
+                        format_factor(verdict.lead_on_average));
+  }
   if (verdict.uncertain) text += " (the 95 % intervals overlap: more samples would tell)";
   return text;
+}
+
+/// Looks for a policy that the leaders beat at the tail and that clearly beats them on average.
+void compare_means(const std::vector<const SeriesSummary*>& ranked, Verdict& verdict) {
+  double shortest = *ranked.front()->completion_ps.mean.value;
+  for (const SeriesSummary* series : ranked) {
+    if (verdict.leads(series->policy))
+      shortest = std::min(shortest, *series->completion_ps.mean.value);
+  }
+  for (const SeriesSummary* series : ranked) {
+    const double mean = *series->completion_ps.mean.value;
+    const double best = verdict.first_on_average ? shortest : shortest / kLevelLead;
+    if (!delivered_all(*series) || mean <= 0 || mean >= best) continue;
+    shortest = mean;
+    verdict.first_on_average = series->policy;
+    verdict.lead_on_average = *ranked.front()->completion_ps.mean.value / mean;
+  }
 }
 
 /// Whether the samples leave open which p99.9 is smaller. Up to 3,687 samples p99.9 has no upper
@@ -109,8 +131,8 @@ bool intervals_overlap(const Distribution& better, const Distribution& worse) {
   return !upper || !worse.p999.lower || *upper >= *worse.p999.lower;
 }
 
-/// "at p99.9 sr(nack) finishes first from 1 MiB to 8 MiB, ec(32,8) from 16 MiB to 8 GiB; level at
-/// 512 KiB", for one swept setting and at most four stretches; empty when it cannot be said so.
+/// "at p99.9 sr(nack) finishes first for size 1 MiB to 8 MiB, ec(32,8) for 16 MiB to 8 GiB; level
+/// for 512 KiB", for one swept setting of numbers and at most four stretches; else empty.
 std::string stretches_text(const Scenario& scenario, const Summary& summary) {
   struct Stretch {
     std::vector<size_t> who;  // empty: level
@@ -123,22 +145,25 @@ std::string stretches_text(const Scenario& scenario, const Summary& summary) {
     std::vector<size_t> who = verdict.level() ? std::vector<size_t>() : verdict.leaders;
     std::sort(who.begin(), who.end());
     const std::string& label = scenario.points[i].labels.front().second;
+    if (label.empty() || label.front() < '0' || label.front() > '9') return {};
     if (stretches.empty() || stretches.back().who != who) stretches.push_back({who, label, label});
     stretches.back().last = label;
   }
   if (stretches.size() < 2 || stretches.size() > 4) return {};
+  const std::string key = short_key(scenario.points.front().labels.front().first);
   std::string wins, level;
   for (const Stretch& s : stretches) {
-    const std::string range = s.first == s.last ? fmt::format("at {}", s.first)
-                                                : fmt::format("from {} to {}", s.first, s.last);
+    const std::string range =
+        s.first == s.last ? s.first : fmt::format("{} to {}", s.first, s.last);
     if (s.who.empty()) {
-      level += fmt::format("{}{}", level.empty() ? "; level " : " and ", range);
-      continue;
+      level += fmt::format("{}{}", level.empty() ? "; level for " : " and ", range);
+    } else if (wins.empty()) {
+      wins = fmt::format("at {} {} {} first for {} {}", tail_words(summary.tail),
+                         names_of(scenario, s.who), s.who.size() == 1 ? "finishes" : "finish", key,
+                         range);
+    } else {
+      wins += fmt::format(", {} for {}", names_of(scenario, s.who), range);
     }
-    const std::string names = names_of(scenario, s.who);
-    wins += wins.empty() ? fmt::format("at {} {} {} first {}", tail_words(summary.tail), names,
-                                       s.who.size() == 1 ? "finishes" : "finish", range)
-                         : fmt::format(", {} {}", names, range);
   }
   return wins.empty() ? std::string() : wins + level;
 }
@@ -192,6 +217,7 @@ Verdict judge_point(const Scenario& scenario, const Summary& summary, size_t poi
     verdict.slowest = series->policy;
     verdict.lead_on_slowest = lead;
   }
+  compare_means(ranked, verdict);
   verdict.text = verdict_text(scenario, summary, verdict, ranked);
   return verdict;
 }
@@ -228,6 +254,11 @@ std::string headline(const Scenario& scenario, const Summary& summary) {
   }
   std::string text = stretches_text(scenario, summary);
   if (text.empty()) text = count_text(scenario, summary);
+  const auto disagree =
+      std::count_if(summary.verdicts.begin(), summary.verdicts.end(),
+                    [](const Verdict& v) { return v.first_on_average.has_value(); });
+  if (disagree > 0)
+    text += fmt::format("; at {} of these another policy is first on average", disagree);
   if (const std::optional<size_t> point = widest_lead(summary)) {
     const Verdict& verdict = summary.verdicts[*point];
     text += fmt::format(

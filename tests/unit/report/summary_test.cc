@@ -137,6 +137,22 @@ TEST_CASE("a lead below 1 % is no win") {
   CHECK_THAT(verdict.text, ContainsSubstring("ec(32,8) and sr(nack) are level at the maximum"));
 }
 
+TEST_CASE("the text says so when average and tail disagree") {
+  Results r = results({point()}, {selective_repeat(), erasure_code(32, 8)});
+  add_ramp(r, 0, 10, 400, 0);
+  add_ramp(r, 1, 9, 100, 0);
+  add(r, 1, sample(600));
+  const Verdict verdict = summarize(r).verdicts.front();
+  CHECK(verdict.leaders == std::vector<size_t>{0});
+  CHECK(verdict.first_on_average == size_t{1});
+  CHECK_THAT(verdict.text, ContainsSubstring("; on average ec(32,8) is first, 2.67x faster"));
+
+  Results agree = results({point()}, {selective_repeat(), erasure_code(32, 8)});
+  add_ramp(agree, 0, 10, 400, 0);
+  add_ramp(agree, 1, 10, 300, 0);
+  CHECK_FALSE(summarize(agree).verdicts.front().first_on_average);
+}
+
 TEST_CASE("two may win together, and the cheaper one is named") {
   Results r = results({point()}, {selective_repeat(), erasure_code(32, 8), erasure_code(4, 1)});
   add_ramp(r, 0, 10, 3000, 0);
@@ -198,9 +214,15 @@ TEST_CASE("the headline of one swept setting names the stretches") {
     add(r, 2 * i + 1, sample(times[i][1]));
   }
   CHECK(summarize(r).headline ==
-        "at the maximum ec(32,8) finishes first from 2 MiB to 4 MiB, sr(nack) at 8 MiB; level at 1 "
-        "MiB. "
+        "at the maximum ec(32,8) finishes first for size 2 MiB to 4 MiB, sr(nack) for 8 MiB; level "
+        "for 1 MiB. "
         "Widest lead: ec(32,8) 3.00x faster than sr(nack), at size 2 MiB");
+  // Words have no order that "to" could stand for.
+  r.scenario.points[0].labels[0].second = "none";
+  CHECK_THAT(
+      summarize(r).headline,
+      ContainsSubstring(
+          "ec(32,8) finishes first at the maximum at 2 of 4 points, sr(nack) at 1; level at 1."));
 }
 
 TEST_CASE("without a single delivered message nothing breaks") {
