@@ -83,7 +83,7 @@ class Link {
 
   void send_uncongested(const WriteRun& run, Instant start);
   void send_queued(const WriteRun& run, Instant start);
-  void deliver(const WriteRun& run, uint32_t first, uint32_t count, Instant arrival);
+  void deliver(const WriteRun& run, uint32_t first, uint32_t count, Instant begin);
   bool queue_accepts(Instant start, uint64_t bytes);
   Duration time_on_wire(uint64_t payload_bytes) const;
   int64_t slot_of(Instant start) const { return start.ps / packet_time_.ps; }

@@ -202,6 +202,7 @@ std::string read_name(const Node& root, const std::string& file) {
 std::string effective_seeds(const Node& root, const ScenarioOverrides& overrides,
                             const Scenario& scenario) {
   if (overrides.has_seed) {
+    if (scenario.seeds.size() == 1) return std::to_string(scenario.seeds.front());
     return fmt::format("{}..{}", scenario.seeds.front(), scenario.seeds.back());
   }
   const Node* node = root.find("seeds");

@@ -350,7 +350,7 @@ Node parse(std::string_view text, const Source& source) {
     const std::string where =
         source.has_positions ? fmt::format("{}:{}:{}", source.name, position.line, position.column)
                              : source.name;
-    if (error.msg == YAML::ErrorMsg::UNKNOWN_ANCHOR) {
+    if (error.msg.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR)) {
       throw SetupError(where, std::string(kNoAnchors), std::string(kNoAnchorsRemedy));
     }
     if (positions.tab_indents(error.mark)) {

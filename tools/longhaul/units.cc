@@ -331,8 +331,12 @@ std::string format_distance(uint64_t distance_mm) {
 }
 
 std::string format_count(uint64_t count) {
-  std::string text = std::to_string(count);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (size_t at = 0; at < digits.size(); ++at) {
+    if (at > 0 && (digits.size() - at) % 3 == 0) text += ',';
+    text += digits[at];
+  }
   return text;
 }
 

@@ -19,7 +19,8 @@ std::string expected_message(const std::filesystem::path& file) {
   REQUIRE(line == "# Expected:");
   const std::string prefix = "#   ";
   while (std::getline(stream, line) && line.starts_with(prefix)) {
-    message += (message.empty() ? "" : "\n") + line.substr(prefix.size());
+    if (!message.empty()) message += '\n';
+    message += line.substr(prefix.size());
   }
   return message;
 }

@@ -113,11 +113,12 @@ TEST_CASE("The reference describes every key and every scenario") {
   for (const ScenarioSection& section : scenario_sections()) {
     for (const std::string_view key : section.keys) {
       CAPTURE(section.name, key);
-      CHECK_THAT(text, ContainsSubstring("| `" + std::string(key) + "` |"));
+      CHECK_THAT(text, ContainsSubstring(std::string("| `").append(key).append("` |")));
     }
   }
   for (const auto& file : shipped()) {
-    CHECK_THAT(text, ContainsSubstring("(" + file.filename().string() + ")"));
+    CHECK_THAT(text,
+               ContainsSubstring(std::string("(").append(file.filename().string()).append(")")));
   }
 }
 

@@ -170,6 +170,15 @@ TEST_CASE("Errors of --set name the setting") {
   CHECK(error_of_text(kLossy, set({setting})) == error);
 }
 
+TEST_CASE("What --set replaced is where it stands from then on") {
+  const std::string text = kSmallest + "expect: {mean_slowdown: {below: 2}}\n";
+  const std::string setting = "expect.mean_slowdown={below: 3}";
+  const Scenario scenario = load_text(text, set({setting}));
+  REQUIRE(scenario.expectations.size() == 1);
+  CHECK(scenario.expectations[0].below == 3);
+  CHECK(scenario.expectations[0].where == "--set " + setting);
+}
+
 TEST_CASE("Removing what is required is an error at the rest") {
   CHECK(error_of_text(kLossy, set({"message.size="})) ==
         "FILE:4:10: message has no size\n  Write size: 128 MiB.");
@@ -183,6 +192,10 @@ TEST_CASE("--seed takes as many seeds from its number on") {
   CHECK(scenario.seeds == std::vector<uint64_t>{1000, 1001, 1002});
   CHECK(scenario.effective[scenario.effective.size() - 2] ==
         std::pair<std::string, std::string>{"seeds", "1000..1002"});
+
+  const Scenario single = load_text(kSmallest + "seeds: 5\n", overrides);
+  CHECK(single.seeds == std::vector<uint64_t>{1000});
+  CHECK(single.effective[single.effective.size() - 2].second == "1000");
 
   overrides.seed = ~uint64_t{0} - 1;
   CHECK(error_of_text(kSmallest + "seeds: 1..3\n", overrides) ==
