@@ -47,7 +47,7 @@ constexpr double natural_log(double x) {
   constexpr uint64_t kOne = uint64_t{1023} << 52;
   const auto bits = std::bit_cast<uint64_t>(x);
   exponent += static_cast<int>(bits >> 52) - 1023;
-  double mantissa = std::bit_cast<double>((bits & kMantissa) | kOne);
+  auto mantissa = std::bit_cast<double>((bits & kMantissa) | kOne);
   if (mantissa > 0x1.6a09e667f3bcdp0) {  // sqrt 2
     mantissa *= 0.5;
     ++exponent;

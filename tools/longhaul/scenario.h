@@ -14,8 +14,8 @@ namespace longhaul {
 
 /// One combination of the swept settings; every policy runs at every point.
 struct Point {
-  /// The swept settings that tell this point from the others, as ("path.distance", "3750 km") in the
-  /// order of the file; empty when nothing is swept.
+  /// The swept settings that tell this point from the others, as ("path.distance", "3750 km") in
+  /// the order of the file; empty when nothing is swept.
   std::vector<std::pair<std::string, std::string>> labels;
   sim::PathSpec path;
   uint64_t message_bytes = 0;
