@@ -14,7 +14,7 @@ class SetupError : public std::runtime_error {
  public:
   /// `where`: "file:line:column", a device or a flag; may be empty. `what`: what is wrong.
   /// `remedy`: what to do about it; may be empty when `what` says it all.
-  SetupError(std::string where, std::string what, std::string remedy = {})
+  SetupError(std::string where, const std::string& what, std::string remedy = {})
       : std::runtime_error(compose(where, what, remedy)),
         where_(std::move(where)),
         remedy_(std::move(remedy)) {}
