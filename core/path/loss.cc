@@ -239,6 +239,17 @@ LossSpec LossSpec::bursts(double rate, double burst) {
   return spec;
 }
 
+LossSpec LossSpec::gilbert_elliott(double good_to_bad, double bad_to_good, double loss_in_good,
+                                   double loss_in_bad) {
+  LossSpec spec;
+  spec.model = LossModel::gilbert_elliott;
+  spec.good_to_bad = good_to_bad;
+  spec.bad_to_good = bad_to_good;
+  spec.loss_in_good = loss_in_good;
+  spec.loss_in_bad = loss_in_bad;
+  return spec;
+}
+
 LossSpec LossSpec::scripted(std::vector<uint64_t> drop_data, std::vector<uint64_t> drop_control) {
   LossSpec spec;
   spec.model = LossModel::scripted;

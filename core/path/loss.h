@@ -41,6 +41,8 @@ struct LossSpec {
   /// A bad state that loses everything and lasts `burst` slots on average (>= 1), entered so often
   /// that the mean loss is `rate`.
   static LossSpec bursts(double rate, double burst);
+  static LossSpec gilbert_elliott(double good_to_bad, double bad_to_good, double loss_in_good,
+                                  double loss_in_bad);
   static LossSpec scripted(std::vector<uint64_t> drop_data,
                            std::vector<uint64_t> drop_control = {});
 

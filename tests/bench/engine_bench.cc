@@ -8,6 +8,7 @@
 #include "core/sdr/receive_bitmap.h"
 #include "core/transfer/queue_pair.h"
 #include "sim/experiment.h"
+#include "tests/support/null_backend.h"
 
 namespace longhaul {
 namespace {
@@ -36,36 +37,16 @@ BENCHMARK_CAPTURE(full_protocol, sr_nack, "sr(nack)")->Unit(benchmark::kMillisec
 BENCHMARK_CAPTURE(full_protocol, sr_rto, "sr(rto=3rtt)")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(full_protocol, ec_32_8, "ec(32,8)")->Unit(benchmark::kMillisecond);
 
-/// Takes everything, moves nothing.
-class NullBackend : public Backend {
- public:
-  explicit NullBackend(uint32_t max_run_packets)
-      : capabilities_{4096, max_run_packets, 400'000'000'000, 102, 4096, true} {}
-  const Capabilities& capabilities() const override { return capabilities_; }
-  MemoryHandle register_memory(const MemoryRegion&) override {
-    return static_cast<MemoryHandle>(next_++);
-  }
-  void deregister_memory(MemoryHandle) override {}
-  size_t submit(Instant, std::span<const Command> commands, std::span<const std::byte>) override {
-    return commands.size();
-  }
-  void poll(Instant, EventBatch&) override {}
-  Instant next_event(const Wakeup& wakeup) override { return wakeup.deadline; }
-
- private:
-  Capabilities capabilities_;
-  uint32_t next_ = 0;
-};
-
 constexpr uint64_t kSeamBytes = 1ull << 30;
 
 struct SeamFixture {
   explicit SeamFixture(uint32_t max_run_packets)
-      : backend(max_run_packets), memory(kSeamBytes / 4096 * 8) {
+      : backend({4096, max_run_packets, 400'000'000'000, 102, 4096, true}),
+        memory(kSeamBytes / 4096 * 8) {
     region = {memory.data(), kSeamBytes, 4096, 8};
     attributes.round_trip = Duration::milliseconds(10);
   }
-  NullBackend backend;
+  test::NullBackend backend;
   std::vector<std::byte> memory;
   MemoryRegion region;
   QueuePairAttributes attributes;

@@ -7,28 +7,11 @@
 #include <vector>
 
 #include "core/transfer/queue_pair.h"
+#include "tests/support/null_backend.h"
 
 namespace {
 
 using namespace longhaul;
-
-class SilentBackend : public Backend {
- public:
-  const Capabilities& capabilities() const override { return capabilities_; }
-  MemoryHandle register_memory(const MemoryRegion&) override {
-    return static_cast<MemoryHandle>(next_++);
-  }
-  void deregister_memory(MemoryHandle) override {}
-  size_t submit(Instant, std::span<const Command> commands, std::span<const std::byte>) override {
-    return commands.size();
-  }
-  void poll(Instant, EventBatch&) override {}
-  Instant next_event(const Wakeup& wakeup) override { return wakeup.deadline; }
-
- private:
-  Capabilities capabilities_{1024, 16, 10'000'000'000, 102, 1024, true};
-  uint32_t next_ = 0;
-};
 
 constexpr uint64_t kConnection = 0x1234;
 
@@ -49,7 +32,7 @@ void append_control(EventBatch& events, const uint8_t* data, size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  SilentBackend backend;
+  test::NullBackend backend({1024, 16, 10'000'000'000, 102, 1024, true});
   QueuePairAttributes attributes;
   attributes.connection = kConnection;
   attributes.round_trip = Duration::milliseconds(1);

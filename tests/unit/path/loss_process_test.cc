@@ -18,27 +18,16 @@ struct Named {
   LossSpec spec;
 };
 
-LossSpec gilbert_elliott(double good_to_bad, double bad_to_good, double loss_in_good,
-                         double loss_in_bad) {
-  LossSpec spec;
-  spec.model = LossModel::gilbert_elliott;
-  spec.good_to_bad = good_to_bad;
-  spec.bad_to_good = bad_to_good;
-  spec.loss_in_good = loss_in_good;
-  spec.loss_in_bad = loss_in_bad;
-  return spec;
-}
-
 std::vector<Named> samples() {
   return {{"bernoulli 1e-3", LossSpec::bernoulli(1e-3)},
           {"bernoulli 0.3", LossSpec::bernoulli(0.3)},
           {"bernoulli 0.999", LossSpec::bernoulli(0.999)},
           {"bursts of 1", LossSpec::bursts(0.1, 1)},
           {"bursts of 50", LossSpec::bursts(0.05, 50)},
-          {"both states lossy", gilbert_elliott(0.02, 0.1, 0.01, 0.6)},
-          {"good is the lossy one", gilbert_elliott(0.2, 0.1, 1, 0.05)},
-          {"alternating", gilbert_elliott(1, 1, 0, 1)},
-          {"never leaves bad", gilbert_elliott(0.01, 0, 0, 0.5)},
+          {"both states lossy", LossSpec::gilbert_elliott(0.02, 0.1, 0.01, 0.6)},
+          {"good is the lossy one", LossSpec::gilbert_elliott(0.2, 0.1, 1, 0.05)},
+          {"alternating", LossSpec::gilbert_elliott(1, 1, 0, 1)},
+          {"never leaves bad", LossSpec::gilbert_elliott(0.01, 0, 0, 0.5)},
           {"scripted", LossSpec::scripted({0, 1, 5, 99, 100, 4321})}};
 }
 
@@ -106,14 +95,14 @@ TEST_CASE("Known losses of seed 1") {
   CHECK(first(14, LossSpec::bursts(1e-6, 3)) ==
         std::vector<uint64_t>{874649, 874650, 874651, 874652, 874653, 874654, 1752872, 1752873,
                               1752874, 1752875, 1752876, 3333340, 5275470, 5275471});
-  CHECK(first(14, gilbert_elliott(0.02, 0.1, 0.01, 0.6)) ==
+  CHECK(first(14, LossSpec::gilbert_elliott(0.02, 0.1, 0.01, 0.6)) ==
         std::vector<uint64_t>{16, 17, 51, 53, 56, 58, 61, 64, 65, 66, 67, 68, 70, 158});
 }
 
 TEST_CASE("A process without loss never answers") {
   for (const LossSpec& spec :
        {LossSpec::none(), LossSpec::bernoulli(0), LossSpec::bursts(0, 10), LossSpec::scripted({}),
-        gilbert_elliott(0, 0.5, 0, 1), gilbert_elliott(0.5, 0.5, 0, 0)}) {
+        LossSpec::gilbert_elliott(0, 0.5, 0, 1), LossSpec::gilbert_elliott(0.5, 0.5, 0, 0)}) {
     const auto process = make_loss_process(spec, Rng(1));
     for (const uint64_t slot : {uint64_t{0}, uint64_t{1} << 40, kNever - 1, kNever}) {
       CHECK(process->next_lost(slot) == kNever);

@@ -11,17 +11,6 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-LossSpec gilbert_elliott(double good_to_bad, double bad_to_good, double loss_in_good,
-                         double loss_in_bad) {
-  LossSpec spec;
-  spec.model = LossModel::gilbert_elliott;
-  spec.good_to_bad = good_to_bad;
-  spec.bad_to_good = bad_to_good;
-  spec.loss_in_good = loss_in_good;
-  spec.loss_in_bad = loss_in_bad;
-  return spec;
-}
-
 TEST_CASE("The default specification loses nothing") {
   CHECK(LossSpec{}.model == LossModel::none);
   CHECK(LossSpec::none().mean_loss() == 0);
@@ -46,14 +35,15 @@ TEST_CASE("Usable specifications are accepted, with their mean loss") {
   }
   CHECK(LossSpec::bursts(0.5, 1).validate().empty());
   CHECK(LossSpec::bursts(0.9, 9).validate().empty());
-  CHECK(gilbert_elliott(0.1, 0.3, 0.01, 0.5).validate().empty());
-  CHECK(gilbert_elliott(0.1, 0.3, 0.01, 0.5).mean_loss() == Approx(0.25 * 0.5 + 0.75 * 0.01));
-  CHECK(gilbert_elliott(1, 1, 0, 1).validate().empty());
-  CHECK(gilbert_elliott(1, 1, 0, 1).mean_loss() == 0.5);
-  CHECK(gilbert_elliott(0.1, 0, 0, 0.5).mean_loss() == 0.5);
-  CHECK(gilbert_elliott(0, 0.1, 0, 1).mean_loss() == 0);
-  CHECK(gilbert_elliott(0, 0.1, 0, 1).validate().empty());
-  CHECK(gilbert_elliott(0.5, 0.5, 0, 0).validate().empty());
+  CHECK(LossSpec::gilbert_elliott(0.1, 0.3, 0.01, 0.5).validate().empty());
+  CHECK(LossSpec::gilbert_elliott(0.1, 0.3, 0.01, 0.5).mean_loss() ==
+        Approx(0.25 * 0.5 + 0.75 * 0.01));
+  CHECK(LossSpec::gilbert_elliott(1, 1, 0, 1).validate().empty());
+  CHECK(LossSpec::gilbert_elliott(1, 1, 0, 1).mean_loss() == 0.5);
+  CHECK(LossSpec::gilbert_elliott(0.1, 0, 0, 0.5).mean_loss() == 0.5);
+  CHECK(LossSpec::gilbert_elliott(0, 0.1, 0, 1).mean_loss() == 0);
+  CHECK(LossSpec::gilbert_elliott(0, 0.1, 0, 1).validate().empty());
+  CHECK(LossSpec::gilbert_elliott(0.5, 0.5, 0, 0).validate().empty());
 }
 
 TEST_CASE("scripted sorts and removes repeats, and has no mean loss") {
@@ -87,15 +77,15 @@ TEST_CASE("Unusable specifications say what is wrong") {
       {LossSpec::bursts(0.99, 49), "mean burst of 49 slots is too short for a loss rate of 0.99"},
       {LossSpec::bursts(0.99, 49), "must last at least 99 slots"},
       {LossSpec::bursts(0.75, 1), "must last at least 3 slots"},
-      {gilbert_elliott(1.5, 0.5, 0, 1), "good_to_bad 1.5 is out of range"},
-      {gilbert_elliott(-0.5, 0.5, 0, 1), "good_to_bad -0.5 is out of range"},
-      {gilbert_elliott(0.5, kNan, 0, 1), "bad_to_good nan is out of range"},
-      {gilbert_elliott(0.5, 0.5, -0.1, 1), "loss_in_good -0.1 is out of range"},
-      {gilbert_elliott(0.5, 0.5, 0, 1.1), "loss_in_bad 1.1 is out of range"},
-      {gilbert_elliott(0, 0, 0, 1), "the state never changes"},
-      {gilbert_elliott(0.5, 0.5, 1, 1), "every slot would be lost"},
-      {gilbert_elliott(0.5, 0, 0, 1), "every slot would be lost"},
-      {gilbert_elliott(0.5, 0.5, 0, 1e-12), "use bernoulli with rate 5e-13"},
+      {LossSpec::gilbert_elliott(1.5, 0.5, 0, 1), "good_to_bad 1.5 is out of range"},
+      {LossSpec::gilbert_elliott(-0.5, 0.5, 0, 1), "good_to_bad -0.5 is out of range"},
+      {LossSpec::gilbert_elliott(0.5, kNan, 0, 1), "bad_to_good nan is out of range"},
+      {LossSpec::gilbert_elliott(0.5, 0.5, -0.1, 1), "loss_in_good -0.1 is out of range"},
+      {LossSpec::gilbert_elliott(0.5, 0.5, 0, 1.1), "loss_in_bad 1.1 is out of range"},
+      {LossSpec::gilbert_elliott(0, 0, 0, 1), "the state never changes"},
+      {LossSpec::gilbert_elliott(0.5, 0.5, 1, 1), "every slot would be lost"},
+      {LossSpec::gilbert_elliott(0.5, 0, 0, 1), "every slot would be lost"},
+      {LossSpec::gilbert_elliott(0.5, 0.5, 0, 1e-12), "use bernoulli with rate 5e-13"},
       {LossSpec::scripted({1, ~uint64_t{0}}), "packet number 18446744073709551615"},
       {LossSpec::scripted({}, {~uint64_t{0}}), "packet number 18446744073709551615"},
   };

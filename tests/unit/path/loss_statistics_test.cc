@@ -17,17 +17,6 @@ using testing::chi_square;
 using testing::chi_square_limit;
 using testing::kNormalLimit;
 
-LossSpec gilbert_elliott(double good_to_bad, double bad_to_good, double loss_in_good,
-                         double loss_in_bad) {
-  LossSpec spec;
-  spec.model = LossModel::gilbert_elliott;
-  spec.good_to_bad = good_to_bad;
-  spec.bad_to_good = bad_to_good;
-  spec.loss_in_good = loss_in_good;
-  spec.loss_in_bad = loss_in_bad;
-  return spec;
-}
-
 std::vector<uint64_t> first_losses(const LossSpec& spec, Rng rng, size_t count) {
   const auto process = make_loss_process(spec, rng);
   std::vector<uint64_t> lost;
@@ -137,11 +126,15 @@ TEST_CASE("Bernoulli losses pass the runs test of Wald and Wolfowitz") {
 
 TEST_CASE("Gilbert-Elliott gaps follow the chain's law") {
   const LossSpec specs[] = {
-      LossSpec::bursts(0.01, 10),         LossSpec::bursts(1e-3, 1),
-      LossSpec::bursts(0.3, 2),           gilbert_elliott(0.02, 0.1, 0.01, 0.6),
-      gilbert_elliott(0.3, 0.7, 0.2, 1),  gilbert_elliott(0.1, 0.05, 1, 0.02),
-      gilbert_elliott(0.9, 0.95, 0, 0.5), gilbert_elliott(1, 1, 0.1, 0.2),
-      gilbert_elliott(0.01, 0, 0, 0.2),
+      LossSpec::bursts(0.01, 10),
+      LossSpec::bursts(1e-3, 1),
+      LossSpec::bursts(0.3, 2),
+      LossSpec::gilbert_elliott(0.02, 0.1, 0.01, 0.6),
+      LossSpec::gilbert_elliott(0.3, 0.7, 0.2, 1),
+      LossSpec::gilbert_elliott(0.1, 0.05, 1, 0.02),
+      LossSpec::gilbert_elliott(0.9, 0.95, 0, 0.5),
+      LossSpec::gilbert_elliott(1, 1, 0.1, 0.2),
+      LossSpec::gilbert_elliott(0.01, 0, 0, 0.2),
   };
   for (const LossSpec& spec : specs) {
     CAPTURE(spec.good_to_bad, spec.bad_to_good, spec.loss_in_good, spec.loss_in_bad);
@@ -169,7 +162,7 @@ TEST_CASE("Bursts are as long and as frequent as asked for") {
 TEST_CASE("A process starts in its stationary state") {
   constexpr uint64_t kRuns = 50'000;
   for (const LossSpec& spec : {LossSpec::bernoulli(0.05), LossSpec::bursts(0.05, 20),
-                               gilbert_elliott(0.02, 0.1, 0.01, 0.6)}) {
+                               LossSpec::gilbert_elliott(0.02, 0.1, 0.01, 0.6)}) {
     std::array<uint64_t, 3> lost{};
     constexpr std::array<uint64_t, 3> kSlots = {0, 1, 40};
     for (uint64_t run = 0; run < kRuns; ++run) {
