@@ -1,7 +1,8 @@
 #include "tools/longhaul/interrupt.h"
 
-#include <signal.h>
 #include <unistd.h>
+
+#include <csignal>
 
 namespace longhaul {
 

@@ -89,7 +89,7 @@ LossSpec read_bursts(const Chosen& chosen, const Node& map, const std::string& k
     refuse(burst_node, fmt::format("{}.burst: {} is below 1", key, burst_node.text),
            "Write the mean length of a burst in packets, 1 or more.");
   }
-  const LossSpec spec = LossSpec::bursts(rate, burst);
+  LossSpec spec = LossSpec::bursts(rate, burst);
   if (spec.good_to_bad > 1) {
     refuse(map,
            fmt::format("{}: a mean loss of {} cannot be reached with bursts of {}", key,

@@ -113,7 +113,7 @@ void refuse(const Node& node, std::string what, std::string remedy) {
     while ((static_cast<unsigned char>(what[end]) & 0xc0) == 0x80) --end;
     what = what.substr(0, end) + "...";
   }
-  throw SetupError(node.where(), std::move(what), std::move(remedy));
+  throw SetupError(node.where(), what, std::move(remedy));
 }
 
 std::string joined_key(std::string_view section, std::string_view key) {

@@ -157,8 +157,9 @@ class Builder : public YAML::EventHandler {
     return node;
   }
 
-  [[noreturn]] void refuse(const YAML::Mark& mark, std::string what, std::string remedy) const {
-    throw SetupError(make(mark, Node::Kind::null).where(), std::move(what), std::move(remedy));
+  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& what,
+                           std::string remedy) const {
+    throw SetupError(make(mark, Node::Kind::null).where(), what, std::move(remedy));
   }
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) const {
     if (anchor != 0) {

@@ -25,14 +25,14 @@ uint64_t nearest_rank(uint64_t count, Quantile quantile) {
 }
 
 uint64_t binomial_quantile(uint64_t count, double success, double probability) {
-  const double n = static_cast<double>(count);
+  const auto n = static_cast<double>(count);
   const double mean = n * success;
   const double deviation = std::sqrt(mean * (1 - success));
   // Ten standard deviations below the mean lies less than 1e-22 (Hoeffding).
   const double first = std::max(0.0, std::floor(mean - 10 * deviation - 10));
   double sum = 0;
   for (auto k = static_cast<uint64_t>(first); k < count; ++k) {
-    const double x = static_cast<double>(k);
+    const auto x = static_cast<double>(k);
     const double log_term = std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1) +
                             x * std::log(success) + (n - x) * std::log1p(-success);
     sum += std::exp(log_term);
@@ -71,7 +71,7 @@ double student_t_975(uint64_t degrees_of_freedom) {
   if (degrees_of_freedom <= kSmall.size()) return kSmall[degrees_of_freedom - 1];
   // Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.5.
   const double z = 1.959963984540054;
-  const double nu = static_cast<double>(degrees_of_freedom);
+  const auto nu = static_cast<double>(degrees_of_freedom);
   const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, z9 = z7 * z * z;
   return z + (z3 + z) / (4 * nu) + (5 * z5 + 16 * z3 + 3 * z) / (96 * nu * nu) +
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * nu * nu * nu) +
@@ -81,7 +81,7 @@ double student_t_975(uint64_t degrees_of_freedom) {
 Estimate mean_estimate(std::span<const double> samples) {
   Estimate estimate;
   if (samples.empty()) return estimate;
-  const double n = static_cast<double>(samples.size());
+  const auto n = static_cast<double>(samples.size());
   const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / n;
   estimate.value = mean;
   if (samples.size() < 2) return estimate;
