@@ -13,18 +13,16 @@ namespace longhaul {
 class RoundTrip {
  public:
   /// `expected`: what set-up measured or the path promises.
-  explicit RoundTrip(Duration expected) : smoothed_(expected), least_(expected) {}
+  explicit RoundTrip(Duration expected) : smoothed_(expected) {}
 
   void sample(Duration rtt) {
     const Duration error = rtt - smoothed_;
     smoothed_ += error / 8;
     variation_ += (std::max(error, -error) - variation_) / 4;
-    least_ = std::min(least_, rtt);
   }
 
   Duration smoothed() const { return smoothed_; }
   Duration variation() const { return variation_; }
-  Duration least() const { return least_; }
 
   /// How often the receiver sends FEEDBACK.
   Duration feedback_period() const { return std::max(smoothed_ / 64, Duration::microseconds(20)); }
@@ -38,7 +36,6 @@ class RoundTrip {
  private:
   Duration smoothed_;
   Duration variation_{};
-  Duration least_;
 };
 
 }  // namespace longhaul

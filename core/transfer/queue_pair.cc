@@ -66,11 +66,7 @@ void QueuePair::on_message(Instant, const ClearToSend& message) {
 }
 
 void QueuePair::on_message(Instant now, const Begin& message) {
-  if (message.transfer >= recvs_.size()) return;
-  ReceiveTransfer& transfer = *recvs_[message.transfer];
-  if (transfer.status().state == TransferState::active) {
-    transfer.on_begin(message, now, counters_);
-  }
+  if (message.transfer < recvs_.size()) recvs_[message.transfer]->on_begin(message, now, counters_);
 }
 
 void QueuePair::on_message(Instant now, const Feedback& message) {

@@ -55,7 +55,7 @@ class QueuePair {
   WireClock wire_;
   SlotTable slots_;
   QueuePairCounters counters_;
-  // Ended receives stay as tombstones that answer a late PROBE or BEGIN.
+  // Ended receives stay as tombstones that answer a late PROBE.
   std::deque<std::unique_ptr<SendTransfer>> sends_;
   std::deque<std::unique_ptr<ReceiveTransfer>> recvs_;
 };

@@ -26,7 +26,6 @@ class WireClock {
   uint64_t refill_after() const {
     return outstanding_ > limit_ / 2 ? outstanding_ - limit_ / 2 : 1;
   }
-  bool idle() const { return outstanding_ == 0; }
   Duration packet_time() const { return packet_time_; }
   /// When everything handed over so far will have left.
   Instant free_at() const { return free_at_; }

@@ -85,7 +85,7 @@ struct Probe {
 
 enum class CompletionStatus : uint8_t { delivered = 0, partial = 1, failed = 2 };
 
-/// From the receiver: the transfer has ended. Answered again to any later PROBE or BEGIN.
+/// From the receiver: the transfer has ended. Answered again to any later PROBE.
 struct Complete {
   uint32_t transfer = 0;
   CompletionStatus status = CompletionStatus::delivered;
@@ -111,8 +111,6 @@ enum class ControlError : uint8_t { truncated, version, type, value, trailing_by
 
 std::variant<ParsedControl, ControlError> parse_control(std::span<const std::byte> bytes);
 
-/// Encoded size of one missing range in the worst case; for filling a FEEDBACK up to a budget.
-inline constexpr size_t kMaxEncodedRangeBytes = 2 * 10;
 /// Encoded size of a FEEDBACK without ranges in the worst case, two sections included.
 inline constexpr size_t kMaxFeedbackFixedBytes = 128;
 
