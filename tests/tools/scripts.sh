@@ -67,6 +67,8 @@ FAKE
 #!/usr/bin/env bash
 [[ $2 == libclang-rt-dev ]] && exit 0
 printf '%s:\n  Candidate: 1.0\n' "$2"
+# The real one goes on for a while after the line that matters, longer than a pipe holds.
+for _ in {1..9999}; do echo '     500 archive'; done
 FAKE
   cat >"$machine/bin/apt-get" <<'FAKE'
 #!/usr/bin/env bash
