@@ -42,6 +42,7 @@ struct ArmReceive {
   MemoryHandle buffer{};
   uint64_t offset = 0;
   uint64_t bytes = 0;
+  uint32_t packets = 0;  ///< that the message may have
 };
 
 /// From now on, packets for (generation, slot) must not land anywhere.
@@ -81,7 +82,8 @@ struct PacketsArrived {
   uint32_t packet_count = 0;
   /// Fragments of the user's immediate: valid at the places of the packets in the run.
   uint32_t user_immediate = 0;
-  Instant last_arrival{};  ///< of the run's last packet
+  Instant first_arrival{};  ///< of the run's first packet
+  Instant last_arrival{};   ///< of the run's last packet
 };
 
 /// A control message; the bytes are EventBatch::control_bytes[offset, offset + bytes).
@@ -93,13 +95,19 @@ struct ControlArrived {
 /// So many more packets of earlier WriteRuns have left the sender's NIC. Says nothing about
 /// delivery.
 struct WritesCompleted {
+  uint8_t channel = 0;
   uint32_t packet_count = 0;
 };
 
 /// The backend cannot go on as before.
 struct FaultRaised {
-  enum class Kind : uint8_t { receive_queue_empty, queue_pair_error, peer_gone };
+  enum class Kind : uint8_t {
+    receive_queue_empty,  ///< `count` packets were lost because no receive was posted
+    queue_pair_error,     ///< nothing can be sent or received any more
+    peer_gone             ///< the same: the peer has closed, or cannot be reached
+  };
   Kind kind = Kind::queue_pair_error;
+  uint32_t count = 1;
 };
 
 using Event = std::variant<PacketsArrived, ControlArrived, WritesCompleted, FaultRaised>;

@@ -13,7 +13,14 @@ namespace longhaul::sim {
 namespace {
 
 /// Labels of forked generators; a changed value changes every result.
-enum ForkLabel : uint64_t { kForwardLink = 1, kReverseLink = 2, kPayload = 3, kConnection = 4 };
+enum ForkLabel : uint64_t {
+  kForwardLink = 1,
+  kReverseLink = 2,
+  kPayload = 3,
+  kConnection = 4,
+  kSenderKeys = 5,
+  kReceiverKeys = 6
+};
 
 constexpr uint32_t kVirtualPacketBytes = 8;
 
@@ -22,19 +29,14 @@ uint64_t effective_nic_rate_bps(const PathSpec& path) {
 }
 
 LinkSpec link_spec(const PathSpec& path, const LossSpec& loss) {
-  return {path.rate_bps,
-          effective_nic_rate_bps(path),
-          path.propagation,
-          path.queue_bytes,
-          path.header_bytes,
-          path.mtu_bytes,
-          loss};
+  return {path.rate_bps,  effective_nic_rate_bps(path), path.propagation, path.queue_bytes,
+          path.header_bytes, path.mtu_bytes, loss, {}, path.channel_delays};
 }
 
 struct Host {
   Host(const Capabilities& capabilities, Link& outgoing, Link& incoming,
-       const QueuePairAttributes& attributes)
-      : backend(capabilities, outgoing, incoming), queue_pair(attributes, backend) {}
+       const QueuePairAttributes& attributes, uint64_t key_seed)
+      : backend(capabilities, outgoing, incoming, key_seed), queue_pair(attributes, backend) {}
 
   void turn(Instant now) { drive(now, queue_pair, backend, events, commands); }
   Instant next_turn() { return backend.next_event(queue_pair.next_wakeup()); }
@@ -90,6 +92,8 @@ QueuePairAttributes attributes_of(const PathSpec& path, const MessageSpec& messa
   attributes.connection = rng.fork(kConnection).next();
   attributes.policy = message.policy;
   attributes.chunk_packets = message.chunk_packets;
+  attributes.generations = message.generations;
+  attributes.channels = message.channels;
   attributes.round_trip = path.propagation * 2;
   attributes.give_up = message.give_up;
   return attributes;
@@ -102,7 +106,7 @@ MemoryRegion region_of(HostMemory& memory, const PathSpec& path, const MessageSp
   return region;
 }
 
-void run_to_end(Host& sender, Host& receiver, uint32_t id) {
+void run_to_end(Host& sender, Host& receiver, uint64_t id) {
   // Each turn can make something due at the other host, at the same instant at the earliest.
   while (sender.queue_pair.send_status(id).state == TransferState::active) {
     const Instant sender_turn = sender.next_turn();
@@ -131,6 +135,8 @@ void count(MessageSample& sample, const Host& sender, const Host& receiver, cons
   sample.duplicate_packets = received.duplicate_packets;
   sample.decoded_packets = received.decoded_packets;
   sample.fallbacks = received.fallbacks;
+  sample.sender = sent;
+  sample.receiver = received;
 }
 
 }  // namespace
@@ -138,7 +144,9 @@ void count(MessageSample& sample, const Host& sender, const Host& receiver, cons
 MessageSample simulate_message(const PathSpec& path, const MessageSpec& message, uint64_t seed,
                                uint64_t message_index) {
   const Rng rng = Rng(seed).fork(message_index);
-  Link forward(link_spec(path, path.loss), rng.fork(kForwardLink));
+  LinkSpec forward_spec = link_spec(path, path.loss);
+  forward_spec.disorder = path.disorder;
+  Link forward(forward_spec, rng.fork(kForwardLink));
   Link reverse(link_spec(path, path.reverse_loss), rng.fork(kReverseLink));
   const Capabilities capabilities{
       path.mtu_bytes,    message.max_run_packets, effective_nic_rate_bps(path),
@@ -155,16 +163,16 @@ MessageSample simulate_message(const PathSpec& path, const MessageSpec& message,
   std::ranges::fill(delivered,
                     std::byte{0});  // what an earlier message left must not pass for this one's
 
-  Host sender(capabilities, forward, reverse, attributes);
-  Host receiver(capabilities, reverse, forward, attributes);
+  Host sender(capabilities, forward, reverse, attributes, rng.fork(kSenderKeys).seed());
+  Host receiver(capabilities, reverse, forward, attributes, rng.fork(kReceiverKeys).seed());
   sender.backend.connect(receiver.backend);
   receiver.backend.connect(sender.backend);
   const MemoryHandle source_handle = sender.backend.register_memory(source_region);
   const MemoryHandle buffer_handle = receiver.backend.register_memory(buffer_region);
   const auto immediate = static_cast<uint32_t>(payload_seed);
-  const uint32_t id =
-      sender.queue_pair.transfer_send({}, source_handle, source_region, message.bytes, immediate);
-  receiver.queue_pair.transfer_recv({}, buffer_handle, buffer_region, message.bytes);
+  const uint64_t id = sender.queue_pair.transfer_send(
+      {}, {source_handle, source_region, 0, message.bytes}, immediate);
+  receiver.queue_pair.transfer_recv({}, {buffer_handle, buffer_region, 0, message.bytes});
   run_to_end(sender, receiver, id);
 
   MessageSample sample;

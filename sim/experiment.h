@@ -11,6 +11,8 @@
 #include "core/base/time.h"
 #include "core/path/loss.h"
 #include "core/reliability/policy_spec.h"
+#include "core/sdr/counters.h"
+#include "sim/link.h"
 
 namespace longhaul::sim {
 
@@ -30,6 +32,8 @@ struct PathSpec {
   uint32_t mtu_bytes = 4096;
   LossSpec loss;          ///< data direction
   LossSpec reverse_loss;  ///< the receiver's control messages
+  DisorderSpec disorder;  ///< data direction
+  std::vector<Duration> channel_delays;  ///< both directions; see LinkSpec
 };
 
 enum class Payload {
@@ -42,6 +46,10 @@ struct MessageSpec {
   PolicySpec policy;
   Payload payload = Payload::real;
   uint32_t chunk_packets = 16;
+  uint8_t generations = 4;
+  /// One, unless the paths of several differ: dealing chunks to channels costs the simulator time,
+  /// and changes nothing where all packets take the same way.
+  uint8_t channels = 1;
   /// The transfer ends as failed when it has not completed this long after it was posted.
   Duration give_up = Duration::seconds(60);
   /// Longest run of packets handed to the link as one. Only speed depends on it.
@@ -76,7 +84,9 @@ struct MessageSample {
   uint64_t duplicate_packets = 0;     ///< arrivals that the receiver already had
   uint64_t decoded_packets = 0;       ///< data packets rebuilt from parity
   uint64_t fallbacks = 0;             ///< 1 when a code gave up decoding and asked for repair
-  uint64_t digest = 0;  ///< hash over every event of the run: equal runs have equal digests
+  QueuePairCounters sender;    ///< everything that the sending end counted
+  QueuePairCounters receiver;  ///< and the receiving end
+  uint64_t digest = 0;         ///< hash over every event of the run: equal runs have equal digests
 };
 
 /// Runs message number `message_index` of `seed`. Loss draws are forked from (seed, message_index)

@@ -35,6 +35,23 @@ struct MemoryRegion {
   std::byte* at(uint64_t offset) const { return address + stored_bytes(offset); }
 };
 
+/// A stretch of registered memory: what a post names.
+struct MemorySlice {
+  MemoryHandle handle{};
+  MemoryRegion region;  ///< the whole of what `handle` names
+  uint64_t offset = 0;  ///< payload bytes; of a virtual region: a multiple of packet_bytes
+  uint64_t bytes = 0;   ///< offset + bytes <= region.bytes
+
+  /// The stored bytes of the slice's first `payload_bytes`.
+  std::span<std::byte> stored(uint64_t payload_bytes) const {
+    return {region.at(offset), region.stored_bytes(payload_bytes)};
+  }
+  /// Stored bytes of a full packet when packets have `mtu_bytes`.
+  uint32_t stored_packet_bytes(uint32_t mtu_bytes) const {
+    return region.is_virtual() ? region.stored_packet_bytes : mtu_bytes;
+  }
+};
+
 /// Order-sensitive 64-bit checksum over memory: eight multiply-xor lanes, several GB/s on one core.
 /// Finds loss, misplacement and corruption; it is no defence against an adversary.
 uint64_t memory_checksum(std::span<const std::byte> bytes);

@@ -5,8 +5,9 @@
 namespace longhaul {
 
 ErasureCodeSender::ErasureCodeSender(const PolicySpec& spec, uint64_t data_packets,
-                                     uint64_t parity_packets, const RoundTrip& round_trip)
-    : data_(spec, data_packets, round_trip), parity_packets_(parity_packets) {}
+                                     uint64_t parity_packets, const RoundTrip& round_trip,
+                                     const ChannelMap& channels)
+    : data_(spec, data_packets, round_trip, channels), parity_packets_(parity_packets) {}
 
 std::optional<PacketRun> ErasureCodeSender::next(const SendWindow& window) {
   if (auto run = data_.next(window)) return run;
@@ -59,11 +60,12 @@ void StripeTracker::arrived(uint64_t first, uint64_t count) {
 
 std::unique_ptr<SenderPolicy> make_sender_policy(const PolicySpec& spec, uint64_t data_packets,
                                                  uint64_t parity_packets,
-                                                 const RoundTrip& round_trip) {
+                                                 const RoundTrip& round_trip,
+                                                 const ChannelMap& channels) {
   if (spec.kind == PolicySpec::Kind::erasure_code) {
-    return std::make_unique<ErasureCodeSender>(spec, data_packets, parity_packets, round_trip);
+    return std::make_unique<ErasureCodeSender>(spec, data_packets, parity_packets, round_trip, channels);
   }
-  return std::make_unique<SelectiveRepeatSender>(spec, data_packets, round_trip);
+  return std::make_unique<SelectiveRepeatSender>(spec, data_packets, round_trip, channels);
 }
 
 }  // namespace longhaul

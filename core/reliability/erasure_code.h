@@ -13,7 +13,7 @@ namespace longhaul {
 class ErasureCodeSender : public SenderPolicy {
  public:
   ErasureCodeSender(const PolicySpec& spec, uint64_t data_packets, uint64_t parity_packets,
-                    const RoundTrip& round_trip);
+                    const RoundTrip& round_trip, const ChannelMap& channels);
 
   std::optional<PacketRun> next(const SendWindow& window) override;
   void on_sent(const PacketRun& run, Instant start, Duration spacing) override;

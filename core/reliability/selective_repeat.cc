@@ -5,8 +5,14 @@
 namespace longhaul {
 
 SelectiveRepeatSender::SelectiveRepeatSender(const PolicySpec& spec, uint64_t packets,
-                                             const RoundTrip& round_trip)
-    : spec_(spec), packets_(packets), round_trip_(round_trip), acknowledged_(packets) {}
+                                             const RoundTrip& round_trip,
+                                             const ChannelMap& channels)
+    : spec_(spec),
+      packets_(packets),
+      round_trip_(round_trip),
+      channels_(channels),
+      judged_(channels.channels),
+      acknowledged_(packets) {}
 
 Duration SelectiveRepeatSender::rto() const {
   // Never below the measured RTT, whatever was asked for: everything would be sent several times.
@@ -91,27 +97,37 @@ void SelectiveRepeatSender::acknowledge(uint64_t begin, uint64_t end) {
   repairs_.erase(repairs_.lower_bound(begin), repairs_.lower_bound(end));
 }
 
-Instant SelectiveRepeatSender::first_departure(const Feedback& feedback) const {
-  if (!feedback.has_echo || feedback.echo_role != MessageRole::data) return Instant::never();
+Instant SelectiveRepeatSender::first_departure(uint64_t packet) const {
   // Which transmission of a repaired packet arrived is ambiguous (Karn's algorithm).
-  if (repairs_.contains(feedback.echo_packet)) return Instant::never();
-  return log_.departure(feedback.echo_packet);
+  if (repairs_.contains(packet)) return Instant::never();
+  return log_.departure(packet);
 }
 
 Instant SelectiveRepeatSender::echoed_departure(const Feedback& feedback) const {
-  const bool known = feedback.echo_packet < next_new_ && acknowledged_.test(feedback.echo_packet);
-  return known ? Instant::never() : first_departure(feedback);
+  if (feedback.echoes.empty()) return Instant::never();
+  const uint64_t packet = feedback.echoes.front().packet;
+  const bool known = packet < next_new_ && acknowledged_.test(packet);
+  return known ? Instant::never() : first_departure(packet);
 }
 
-Instant SelectiveRepeatSender::judgement_time(const Feedback& feedback, Instant now) const {
+void SelectiveRepeatSender::judge(const Feedback& feedback, Instant now) {
   const Instant overdue = now - round_trip_.overdue();
-  const Instant departure = first_departure(feedback);
-  return departure == Instant::never() ? overdue : std::max(overdue, departure);
+  for (Judgement& judgement : judged_) judgement.time = overdue;
+  for (const FeedbackEcho& echo : feedback.echoes) {
+    // The channel of a packet is the sender's own doing; what the peer says of it does not matter.
+    if (echo.packet >= next_new_) continue;
+    const Instant departure = first_departure(echo.packet);
+    Judgement& judgement = judged_[channels_.channel_of(echo.packet)];
+    if (departure != Instant::never()) judgement.time = std::max(judgement.time, departure);
+  }
+  for (Judgement& judgement : judged_)
+    judgement.first_end = std::min(log_.departed_by(judgement.time, cumulative_), next_new_);
 }
 
 void SelectiveRepeatSender::detect_by_nack(const Feedback& feedback, Instant now) {
-  const Instant judged = judgement_time(feedback, now);
-  const uint64_t judged_end = std::min(log_.departed_by(judged, cumulative_), next_new_);
+  judge(feedback, now);
+  uint64_t judged_end = 0;
+  for (const Judgement& judgement : judged_) judged_end = std::max(judged_end, judgement.first_end);
   for (const FeedbackSection& section : feedback.sections) {
     for (const PacketRange& range : section.missing) {
       const uint64_t end = std::min(range.end, judged_end);
@@ -119,9 +135,11 @@ void SelectiveRepeatSender::detect_by_nack(const Feedback& feedback, Instant now
       for (uint64_t packet = std::max(range.begin, cumulative_); packet < end; ++packet) {
         // A lie, or an older FEEDBACK that was overtaken: it did arrive.
         if (acknowledged_.test(packet)) continue;
+        const Judgement& judgement = judged_[channels_.channel_of(packet)];
+        if (packet >= judgement.first_end) continue;
         while (repair != repairs_.end() && repair->first < packet) ++repair;
         const bool known = repair != repairs_.end() && repair->first == packet;
-        if (!known || (!repair->second.queued && repair->second.departure <= judged))
+        if (!known || (!repair->second.queued && repair->second.departure <= judgement.time))
           queue_repair(packet);
       }
     }

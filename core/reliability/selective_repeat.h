@@ -4,13 +4,13 @@
 ///
 /// Two ways to notice a loss (SDR-RDMA paper, section 4):
 /// - rto: a packet is sent again when it has not been acknowledged for a fixed multiple of the RTT;
-/// - nack: when FEEDBACK says that it is missing although something sent later has arrived (as
-/// RACK,
-///   RFC 8985), or although it left longer than a round trip ago (the tail, after which nothing
-///   comes).
+/// - nack: when FEEDBACK says that it is missing although something sent later on the same channel
+///   has arrived (as RACK, RFC 8985), or although it left longer than a round trip ago (the tail,
+///   after which nothing comes).
 
 #include <deque>
 #include <map>
+#include <vector>
 
 #include "core/reliability/sender_policy.h"
 #include "core/reliability/transmission_log.h"
@@ -20,7 +20,8 @@ namespace longhaul {
 
 class SelectiveRepeatSender : public SenderPolicy {
  public:
-  SelectiveRepeatSender(const PolicySpec& spec, uint64_t packets, const RoundTrip& round_trip);
+  SelectiveRepeatSender(const PolicySpec& spec, uint64_t packets, const RoundTrip& round_trip,
+                        const ChannelMap& channels);
 
   std::optional<PacketRun> next(const SendWindow& window) override;
   void on_sent(const PacketRun& run, Instant start, Duration spacing) override;
@@ -38,11 +39,11 @@ class SelectiveRepeatSender : public SenderPolicy {
   };
 
   void acknowledge(const Feedback& feedback);
-  Instant first_departure(const Feedback& feedback) const;
+  Instant first_departure(uint64_t packet) const;
   void acknowledge(uint64_t begin, uint64_t end);
   void detect_by_nack(const Feedback& feedback, Instant now);
-  /// Transmissions that left by this time and are reported missing are lost.
-  Instant judgement_time(const Feedback& feedback, Instant now) const;
+  /// Per channel: transmissions that left by this time and are reported missing are lost.
+  void judge(const Feedback& feedback, Instant now);
   void queue_repair(uint64_t packet);
   std::optional<PacketRun> next_repair(const SendWindow& window);
   Duration rto() const;
@@ -50,6 +51,12 @@ class SelectiveRepeatSender : public SenderPolicy {
   PolicySpec spec_;
   uint64_t packets_;
   const RoundTrip& round_trip_;
+  ChannelMap channels_;
+  struct Judgement {
+    Instant time;
+    uint64_t first_end;  ///< first transmissions of packets below it had left by then
+  };
+  std::vector<Judgement> judged_;  ///< of the FEEDBACK at hand, by channel
   uint64_t next_new_ = 0;
   TransmissionLog log_;
   PacketBitmap acknowledged_;

@@ -13,6 +13,7 @@
 #include "core/reliability/policy_spec.h"
 #include "core/reliability/round_trip.h"
 #include "core/wire/control.h"
+#include "core/wire/immediate.h"
 
 namespace longhaul {
 
@@ -22,6 +23,21 @@ struct PacketRun {
   uint64_t first = 0;
   uint64_t count = 0;
   bool repair = false;
+};
+
+/// How a transfer's packets are dealt to channels. Packets of one channel keep their order, those of
+/// two need not.
+struct ChannelMap {
+  uint32_t chunk_packets = 1;
+  uint8_t channels = 1;
+  uint64_t first = 0;  ///< a transfer's first chunk goes to channel first mod channels
+
+  /// Chunks are dealt in turn, starting elsewhere for each message, so that small messages use all
+  /// channels. `packet`: of the transfer.
+  uint8_t channel_of(uint64_t packet) const {
+    if (channels == 1) return 0;
+    return static_cast<uint8_t>((packet % kMaxMessagePackets / chunk_packets + first) % channels);
+  }
 };
 
 /// What the transfer may send at this moment.
@@ -52,6 +68,7 @@ class SenderPolicy {
 /// `round_trip` is the connection's and outlives the policy. `parity_packets` is 0 without a code.
 std::unique_ptr<SenderPolicy> make_sender_policy(const PolicySpec& spec, uint64_t data_packets,
                                                  uint64_t parity_packets,
-                                                 const RoundTrip& round_trip);
+                                                 const RoundTrip& round_trip,
+                                                 const ChannelMap& channels);
 
 }  // namespace longhaul

@@ -49,22 +49,27 @@ FeedbackSection ReceiveTransfer::describe(uint64_t begin, uint64_t end,
 
 Feedback ReceiveTransfer::make_feedback(Instant now) {
   Feedback feedback;
-  feedback.transfer = id_;
+  feedback.id = id_;
   feedback.has_begin = begin_.has_value();
   feedback.repair_requested = repair_requested_;
   feedback.highest_end = highest_end_;
   feedback.received_packets = data_.packets().count() + parity_arrived_.count();
-  feedback.has_echo = has_echo_;
-  feedback.echo_role = echo_role_;
-  feedback.echo_packet = echo_packet_;
-  feedback.echo_hold = now - echo_arrival_;
+  if (const Echo& latest = echoes_[latest_channel_]; latest.valid) {
+    feedback.echoes.push_back({latest_channel_, latest.packet});
+    feedback.echo_hold = now - latest.arrival;
+  }
+  for (uint8_t channel = 0; channel < echoes_.size(); ++channel) {
+    if (channel != latest_channel_ && echoes_[channel].valid)
+      feedback.echoes.push_back({channel, echoes_[channel].packet});
+  }
   // A code's receiver asks for nothing until it has given up decoding.
   if (has_code() && !repair_requested_) return feedback;
 
   const uint64_t end = begin_ ? data_.packets().packets() : highest_end_;
   cumulative_ = next_wanted(cumulative_, end);
   feedback.cumulative = cumulative_;
-  size_t budget_bytes = backend_.capabilities().max_control_bytes - kMaxFeedbackFixedBytes;
+  size_t budget_bytes =
+      engine_.capabilities.max_control_bytes - max_feedback_fixed_bytes(echoes_.size());
   const uint64_t older_end = std::max(described_end_, cumulative_);
   if (older_end < end) {
     FeedbackSection section = describe(older_end, end, budget_bytes);

@@ -2,14 +2,9 @@
 
 #include <algorithm>
 
-#include "core/transfer/send_transfer.h"
-
 namespace longhaul {
 namespace {
 
-/// COMPLETE is sent again after 1, 2, 4, ... feedback periods, so that losing one costs little; a
-/// PROBE gets another at any later time.
-constexpr int kCompleteRepeats = 4;
 /// Near the end, with nothing missing, COMPLETE says all that FEEDBACK would, and must not queue
 /// behind it.
 constexpr uint64_t kNeedlessFeedbackPackets = 64;
@@ -18,40 +13,31 @@ constexpr int kClearToSendPeriods = 16;
 
 }  // namespace
 
-ReceiveTransfer::ReceiveTransfer(uint32_t id, Instant now, MemoryHandle buffer,
-                                 const MemoryRegion& region, uint64_t capacity_bytes,
-                                 const QueuePairAttributes& attributes, Backend& backend,
-                                 SlotTable& slots, const RoundTrip& round_trip)
+ReceiveTransfer::ReceiveTransfer(uint64_t id, Instant now, const MemorySlice& buffer,
+                                 Engine& engine)
     : id_(id),
       buffer_(buffer),
-      region_(region),
-      capacity_bytes_(capacity_bytes),
-      attributes_(attributes),
-      backend_(backend),
-      slots_(slots),
-      round_trip_(round_trip),
-      data_(packets_of(capacity_bytes), attributes.chunk_packets) {
+      engine_(engine),
+      data_(engine.packets_in(buffer.bytes), engine.attributes.chunk_packets),
+      echoes_(engine.attributes.channels) {
   status_.posted = now;
-  clear_to_send_deadline_ = now;
-  if (has_code() && capacity_bytes > 0) {
-    layout_ = StripeLayout::make(packets_of(capacity_bytes), attributes.policy.data_count,
-                                 attributes.policy.parity_count);
+  if (has_code() && buffer.bytes > 0) {
+    const PolicySpec& policy = engine.attributes.policy;
+    const uint32_t mtu_bytes = engine.mtu_bytes;
+    const uint32_t stored_bytes = buffer.stored_packet_bytes(mtu_bytes);
+    layout_ = StripeLayout::make(engine.packets_in(buffer.bytes), policy.data_count,
+                                 policy.parity_count);
     parity_arrived_.reset(layout_.parity_packets());
-    parity_memory_.resize(layout_.parity_packets() * region.stored_packet_bytes);
-    parity_handle_ = backend_.register_memory({parity_memory_.data(),
-                                               layout_.parity_packets() * region.packet_bytes,
-                                               region.packet_bytes, region.stored_packet_bytes});
+    parity_memory_.resize(layout_.parity_packets() * stored_bytes);
+    parity_handle_ = engine.backend.register_memory(
+        {parity_memory_.data(), layout_.parity_packets() * mtu_bytes, mtu_bytes, stored_bytes});
     stripes_ = StripeTracker(layout_);
   }
   plan_messages();
 }
 
 ReceiveTransfer::~ReceiveTransfer() {
-  if (!parity_memory_.empty()) backend_.deregister_memory(parity_handle_);
-}
-
-uint64_t ReceiveTransfer::packets_of(uint64_t bytes) const {
-  return (bytes + region_.packet_bytes - 1) / region_.packet_bytes;
+  if (!parity_memory_.empty()) engine_.backend.deregister_memory(parity_handle_);
 }
 
 void ReceiveTransfer::plan_messages() {
@@ -60,137 +46,145 @@ void ReceiveTransfer::plan_messages() {
       const auto segment = static_cast<uint32_t>(first / kMaxMessagePackets);
       const auto count =
           static_cast<uint32_t>(std::min<uint64_t>(kMaxMessagePackets, packets - first));
-      messages_.push_back({{id_, role, segment, count}, {}, false, false});
+      messages_.push_back({{role, id_, segment, count, this}, {}, false, false});
     }
   };
-  plan(MessageRole::data, std::max<uint64_t>(1, packets_of(capacity_bytes_)));
+  plan(MessageRole::data, std::max<uint64_t>(1, engine_.packets_in(buffer_.bytes)));
   parity_messages_from_ = messages_.size();
   plan(MessageRole::parity, layout_.parity_packets());
 }
 
-void ReceiveTransfer::arm_messages(CommandBatch& out) {
-  arming_ = false;
-  for (Message& message : messages_) {
-    if (message.is_armed) continue;
-    const auto slot = slots_.arm(message.armed);
-    if (!slot) {
-      arming_ = true;
-      return;
-    }
-    message.slot = *slot;
-    message.is_armed = true;
-    const bool is_data = message.armed.role == MessageRole::data;
-    const uint64_t offset =
-        uint64_t{message.armed.segment} * kMaxMessagePackets * region_.packet_bytes;
-    const uint64_t bytes = uint64_t{message.armed.packets} * region_.packet_bytes;
-    out.commands.emplace_back(
-        ArmReceive{slot->generation, slot->slot, is_data ? buffer_ : parity_handle_, offset,
-                   is_data ? std::min(bytes, capacity_bytes_ - offset) : bytes});
+void ReceiveTransfer::arm_messages(const Turn& turn) {
+  if (!engine_.slot_queue.may_arm(*this)) return engine_.slot_queue.wait(*this);
+  const size_t armed_before = next_to_arm_;
+  while (next_to_arm_ < messages_.size() && arm(messages_[next_to_arm_], turn)) ++next_to_arm_;
+  if (next_to_arm_ > armed_before) clear_to_send_deadline_ = turn.now;
+  if (next_to_arm_ < messages_.size()) {
+    ++turn.counters.slot_waits;
+    return engine_.slot_queue.wait(*this);
   }
+  engine_.slot_queue.leave(*this);
+  if (!engine_.slot_queue.empty()) engine_.schedule.touch(engine_.slot_queue.front());
 }
 
-void ReceiveTransfer::release_messages(CommandBatch& out) {
-  for (Message& message : messages_) {
-    if (!message.is_armed) continue;
-    slots_.release(message.slot);
-    message.is_armed = false;
-    out.commands.emplace_back(ReleaseReceive{message.slot.generation, message.slot.slot});
-  }
+bool ReceiveTransfer::arm(Message& message, const Turn& turn) {
+  const auto slot = engine_.slots.arm(turn.now, message.armed);
+  if (!slot) return false;
+  message.slot = *slot;
+  message.is_armed = true;
+  const bool is_data = message.armed.role == MessageRole::data;
+  const uint64_t mtu_bytes = engine_.mtu_bytes;
+  const uint64_t offset = uint64_t{message.armed.segment} * kMaxMessagePackets * mtu_bytes;
+  const uint64_t bytes = uint64_t{message.armed.packets} * mtu_bytes;
+  turn.out.commands.emplace_back(
+      ArmReceive{slot->generation, slot->slot, is_data ? buffer_.handle : parity_handle_,
+                 is_data ? buffer_.offset + offset : offset,
+                 is_data ? std::min(bytes, buffer_.bytes - offset) : bytes, message.armed.packets});
+  return true;
 }
 
-void ReceiveTransfer::clear_to_send(Instant now, WireClock& wire, QueuePairCounters& counters,
-                                    CommandBatch& out) {
-  bool waiting = arming_;
+void ReceiveTransfer::clear_to_send(const Turn& turn) {
+  bool waiting = false;
   for (const Message& message : messages_) {
     if (!message.is_armed || message.seen) continue;
-    const uint64_t armed_bytes =
-        capacity_bytes_ == 0 ? 0 : uint64_t{message.armed.packets} * region_.packet_bytes;
-    send_control(now, attributes_.connection,
-                 ClearToSend{id_, message.armed.role, message.armed.segment,
-                             message.slot.generation, message.slot.slot, armed_bytes, 0},
-                 wire, counters, out);
+    const uint64_t bytes = uint64_t{message.armed.packets} * engine_.mtu_bytes;
+    const uint64_t begin =
+        uint64_t{message.armed.segment} * kMaxMessagePackets * engine_.mtu_bytes;
+    const bool is_data = message.armed.role == MessageRole::data;
+    turn.send_control(ClearToSend{message.armed.role, id_, message.armed.segment,
+                                  message.slot.generation, message.slot.slot,
+                                  is_data ? std::min(bytes, buffer_.bytes - begin) : bytes, 0});
     waiting = true;
   }
   clear_to_send_deadline_ =
-      waiting ? now + round_trip_.feedback_period() * kClearToSendPeriods : Instant::never();
+      waiting ? turn.now + engine_.round_trip.feedback_period() * kClearToSendPeriods
+              : Instant::never();
 }
 
-void ReceiveTransfer::observe(Instant now) {
+void ReceiveTransfer::observe(Instant when) {
   if (observed_) return;
   observed_ = true;
-  first_observed_ = now;
-  feedback_deadline_ = now + round_trip_.feedback_period();
+  first_observed_ = when;
+  feedback_deadline_ = engine_.tick;
 }
 
-void ReceiveTransfer::on_begin(const Begin& message, Instant now, QueuePairCounters& counters) {
+void ReceiveTransfer::on_begin(const Begin& message, const Turn& turn) {
   if (status_.state != TransferState::active || begin_) return;
+  if (message.bytes > buffer_.bytes) {
+    ++turn.counters.refused_size;
+    return fail("the sender's message is longer than the buffer", turn);
+  }
   StripeLayout layout;
   if (has_code()) {
-    layout = StripeLayout::make(packets_of(message.bytes), attributes_.policy.data_count,
-                                attributes_.policy.parity_count);
+    layout = StripeLayout::make(engine_.packets_in(message.bytes),
+                                engine_.attributes.policy.data_count,
+                                engine_.attributes.policy.parity_count);
   }
-  const bool same_code = message.data_count == layout.data_rows &&
-                         message.parity_count == layout.parity_rows &&
-                         message.stripes == layout.stripes;
-  if (message.bytes > capacity_bytes_ || !same_code) {
-    ++counters.refused_controls;
-    return;
+  if (message.data_count != layout.data_rows || message.parity_count != layout.parity_rows ||
+      message.stripes != layout.stripes) {
+    ++turn.counters.refused_code;
+    return fail("the sender uses another erasure code", turn);
   }
-  observe(now);
+  observe(turn.now);
   begin_ = message;
-  if (const uint64_t packets = packets_of(message.bytes); packets != data_.packets().packets()) {
-    // Shorter than the buffer: what arrived already is counted again, for the true size.
-    const PacketBitmap early_data = data_.packets();
-    PacketBitmap early_parity(layout.parity_packets());
-    std::swap(early_parity, parity_arrived_);
-    data_ = ReceiveBitmap(packets, attributes_.chunk_packets);
-    layout_ = layout;
-    stripes_ = StripeTracker(layout);
-    QueuePairCounters ignored;
-    for (uint64_t p = early_data.next_set(0); p < packets; p = early_data.next_set(p + 1)) {
-      take(MessageRole::data, p, 1, ignored);
-    }
-    for (uint64_t p = early_parity.next_set(0); p < layout.parity_packets();
-         p = early_parity.next_set(p + 1)) {
-      take(MessageRole::parity, p, 1, ignored);
-    }
-    highest_end_ = std::min(highest_end_, packets);
-    described_end_ = std::min(described_end_, packets);
-  }
+  if (engine_.packets_in(message.bytes) != data_.packets().packets()) shorten(message, layout);
   if (has_code() && message.bytes > 0) {
+    const Capabilities& capabilities = engine_.capabilities;
     const uint64_t packets = data_.packets().packets() + layout_.parity_packets();
     fallback_deadline_ =
         first_observed_ +
-        wire_time(backend_.capabilities().mtu_bytes + backend_.capabilities().header_bytes,
-                  backend_.capabilities().rate_bps) *
+        wire_time(capabilities.mtu_bytes + capabilities.header_bytes, capabilities.rate_bps) *
             static_cast<int64_t>(packets) +
-        round_trip_.smoothed() * attributes_.policy.fallback_millirtt / 1000;
+        engine_.round_trip.smoothed() * engine_.attributes.policy.fallback_millirtt / 1000;
   }
 }
 
-void ReceiveTransfer::on_probe(Instant now) {
-  observe(now);
+/// Shorter than the buffer: what arrived already is counted again, for the true size.
+void ReceiveTransfer::shorten(const Begin& begin, const StripeLayout& layout) {
+  const uint64_t packets = engine_.packets_in(begin.bytes);
+  const PacketBitmap early_data = data_.packets();
+  PacketBitmap early_parity(layout.parity_packets());
+  std::swap(early_parity, parity_arrived_);
+  data_ = ReceiveBitmap(packets, engine_.attributes.chunk_packets);
+  layout_ = layout;
+  stripes_ = StripeTracker(layout);
+  QueuePairCounters ignored;
+  for (uint64_t p = early_data.next_set(0); p < packets; p = early_data.next_set(p + 1)) {
+    take(MessageRole::data, p, 1, ignored);
+  }
+  for (uint64_t p = early_parity.next_set(0); p < layout.parity_packets();
+       p = early_parity.next_set(p + 1)) {
+    take(MessageRole::parity, p, 1, ignored);
+  }
+  highest_end_ = std::min(highest_end_, packets);
+  described_end_ = std::min(described_end_, packets);
+}
+
+void ReceiveTransfer::on_probe(const Turn& turn) {
+  observe(turn.now);
   feedback_now_ = true;
 }
 
 void ReceiveTransfer::on_packets(const ArmedMessage& message, const PacketsArrived& event,
-                                 Instant now, QueuePairCounters& counters) {
-  observe(now);
+                                 QueuePairCounters& counters) {
+  observe(event.first_arrival);
   const uint64_t first = uint64_t{message.segment} * kMaxMessagePackets + event.first_packet;
   const bool is_data = message.role == MessageRole::data;
   const uint64_t limit = is_data ? data_.packets().packets() : parity_arrived_.packets();
   // Bits beyond the message are a peer's error, and count for nothing.
-  if (first >= limit || event.packet_count > limit - first) return;
-  Message& mine = messages_[message.segment + (is_data ? 0 : parity_messages_from_)];
-  mine.seen = true;
-  take(message.role, first, event.packet_count, counters);
-  if (is_data) highest_end_ = std::max(highest_end_, first + event.packet_count);
-  if (!has_echo_ || event.last_arrival >= echo_arrival_) {
-    has_echo_ = true;
-    echo_role_ = message.role;
-    echo_packet_ = first + event.packet_count - 1;
-    echo_arrival_ = event.last_arrival;
+  if (first >= limit || event.packet_count > limit - first) {
+    counters.beyond_packets += event.packet_count;
+    return;
   }
+  messages_[message.segment + (is_data ? 0 : parity_messages_from_)].seen = true;
+  take(message.role, first, event.packet_count, counters);
+  if (!is_data) return;
+  highest_end_ = std::max(highest_end_, first + event.packet_count);
+  Echo& echo = echoes_[event.channel];
+  if (!echo.valid || event.last_arrival >= echo.arrival)
+    echo = {true, first + event.packet_count - 1, event.last_arrival};
+  if (event.last_arrival >= echoes_[latest_channel_].arrival)
+    latest_channel_ = event.channel;
 }
 
 void ReceiveTransfer::take(MessageRole role, uint64_t first, uint64_t count,
@@ -200,6 +194,7 @@ void ReceiveTransfer::take(MessageRole role, uint64_t first, uint64_t count,
   };
   const uint64_t added = role == MessageRole::data ? data_.arrived(first, count, fresh)
                                                    : parity_arrived_.set(first, count, fresh);
+  counters.received_packets += added;
   counters.duplicate_packets += count - added;
 }
 
@@ -209,41 +204,35 @@ bool ReceiveTransfer::complete() const {
 }
 
 uint64_t ReceiveTransfer::arrivals_wanted() const {
-  if (status_.state != TransferState::active) return ~uint64_t{0};
-  if (!observed_) return 1;
-  if (!begin_) return ~uint64_t{0};
+  // Before BEGIN is in nothing can complete, and control messages wake by themselves.
+  if (status_.state != TransferState::active || !begin_) return ~uint64_t{0};
   const PacketBitmap& packets = data_.packets();
   return std::max<uint64_t>(1,
                             has_code() ? stripes_.needed() : packets.packets() - packets.count());
 }
 
-void ReceiveTransfer::turn(Instant now, WireClock& wire, QueuePairCounters& counters,
-                           CommandBatch& out) {
-  if (status_.state == TransferState::active) {
-    if (complete()) {
-      finish(now, counters, out);
-    } else if (now >= status_.posted + attributes_.give_up) {
-      fail("not complete within the give-up time", now, out);
-    }
+void ReceiveTransfer::turn(const Turn& turn) {
+  if (status_.state != TransferState::active) return;
+  if (complete()) return finish(turn);
+  if (turn.now >= status_.posted + engine_.attributes.give_up) {
+    ++turn.counters.given_up;
+    return fail("not complete within the give-up time", turn);
   }
-  if (status_.state != TransferState::active) return answer(now, wire, counters, out);
-  if (arming_) arm_messages(out);
-  if (now >= clear_to_send_deadline_) clear_to_send(now, wire, counters, out);
-  if (now >= fallback_deadline_) {
+  if (next_to_arm_ < messages_.size()) arm_messages(turn);
+  if (turn.now >= clear_to_send_deadline_) clear_to_send(turn);
+  if (turn.now >= fallback_deadline_) {
     fallback_deadline_ = Instant::never();
     repair_requested_ = true;
     feedback_now_ = true;
-    ++counters.fallbacks;
+    ++turn.counters.fallbacks;
   }
   if (!observed_) return;
-  const bool tick = now >= feedback_deadline_;
-  if (feedback_now_ || (tick && !feedback_needless())) {
-    send_control(now, attributes_.connection, make_feedback(now), wire, counters, out);
-  }
+  const bool tick = turn.now >= feedback_deadline_;
+  if (feedback_now_ || (tick && !feedback_needless())) turn.send_control(make_feedback(turn.now));
   feedback_now_ = false;
   if (tick) {
     received_at_last_tick_ = data_.packets().count();
-    feedback_deadline_ = now + round_trip_.feedback_period();
+    feedback_deadline_ = engine_.tick;
   }
 }
 
@@ -253,47 +242,48 @@ bool ReceiveTransfer::feedback_needless() const {
          packets.packets() - packets.count() <= kNeedlessFeedbackPackets;
 }
 
-void ReceiveTransfer::finish(Instant now, QueuePairCounters& counters, CommandBatch& out) {
-  const uint64_t stored = region_.stored_bytes(begin_->bytes);
+void ReceiveTransfer::finish(const Turn& turn) {
   if (has_code() && !data_.packets().full()) {
-    const TransferCode code(layout_, region_.stored_packet_bytes);
-    counters.decoded_packets +=
-        code.decode({region_.address, stored}, data_.packets(),
-                    {parity_memory_.data(), code.parity_stored_bytes()}, parity_arrived_);
+    const TransferCode code(layout_, buffer_.stored_packet_bytes(engine_.mtu_bytes));
+    turn.counters.decoded_packets += engine_.coder.decode(
+        code, buffer_, begin_->bytes, data_.packets(),
+        {parity_memory_.data(), code.parity_stored_bytes()}, parity_arrived_);
     data_.publish_all();
   }
-  checksum_ = memory_checksum({region_.address, stored});
+  checksum_ = engine_.coder.checksum(buffer_, begin_->bytes);
   status_.state = TransferState::delivered;
-  status_.finished = now;
-  complete_deadline_ = now;
-  release_messages(out);
+  end(CompletionStatus::delivered, turn);
 }
 
-void ReceiveTransfer::fail(const char* reason, Instant now, CommandBatch& out) {
+void ReceiveTransfer::fail(const char* reason, const Turn& turn) {
+  if (status_.state != TransferState::active) return;
   status_.state = TransferState::failed;
   status_.reason = reason;
-  status_.finished = now;
-  complete_deadline_ = now;
-  release_messages(out);
+  end(CompletionStatus::failed, turn);
 }
 
-void ReceiveTransfer::answer(Instant now, WireClock& wire, QueuePairCounters& counters,
-                             CommandBatch& out) {
-  if (!feedback_now_ && now < complete_deadline_) return;
-  feedback_now_ = false;
-  const auto status = status_.state == TransferState::delivered ? CompletionStatus::delivered
-                                                                : CompletionStatus::failed;
-  send_control(now, attributes_.connection, Complete{id_, status, checksum_}, wire, counters, out);
-  if (now < complete_deadline_) return;
-  complete_deadline_ = completes_sent_ < kCompleteRepeats
-                           ? now + round_trip_.feedback_period() * (int64_t{1} << completes_sent_)
-                           : Instant::never();
-  ++completes_sent_;
+void ReceiveTransfer::end(CompletionStatus status, const Turn& turn) {
+  status_.finished = turn.now;
+  Ending ending{MessageRole::data, id_,
+                status,            checksum_,
+                {},                std::move(parity_memory_),
+                parity_handle_};
+  parity_memory_.clear();
+  for (Message& message : messages_) {
+    if (!message.is_armed) continue;
+    engine_.slots.release(message.slot, turn.now);
+    turn.out.commands.emplace_back(ReleaseReceive{message.slot.generation, message.slot.slot});
+    ending.slots.push_back(message.slot);
+    message.is_armed = false;
+  }
+  engine_.endings.push_back(std::move(ending));
+  engine_.slot_queue.leave(*this);
+  if (!engine_.slot_queue.empty()) engine_.schedule.touch(engine_.slot_queue.front());
 }
 
 Instant ReceiveTransfer::next_deadline() const {
-  if (status_.state != TransferState::active) return complete_deadline_;
-  return std::min({status_.posted + attributes_.give_up, clear_to_send_deadline_,
+  if (status_.state != TransferState::active) return Instant::never();
+  return std::min({status_.posted + engine_.attributes.give_up, clear_to_send_deadline_,
                    fallback_deadline_, feedback_deadline_});
 }
 

@@ -6,37 +6,32 @@
 #include <optional>
 #include <vector>
 
-#include "core/backend.h"
 #include "core/coding/transfer_code.h"
 #include "core/reliability/erasure_code.h"
-#include "core/reliability/round_trip.h"
+#include "core/sdr/engine.h"
 #include "core/sdr/receive_bitmap.h"
-#include "core/sdr/slot_table.h"
-#include "core/transfer/queue_pair_attributes.h"
-#include "core/transfer/wire_clock.h"
+#include "core/transfer/send_transfer.h"
 
 namespace longhaul {
 
-class ReceiveTransfer {
+class ReceiveTransfer final : public Activity {
  public:
-  /// `capacity_bytes`: of the posted buffer; what arrives may be shorter. `backend`, `slots` and
-  /// `round_trip` outlive the transfer.
-  ReceiveTransfer(uint32_t id, Instant now, MemoryHandle buffer, const MemoryRegion& region,
-                  uint64_t capacity_bytes, const QueuePairAttributes& attributes, Backend& backend,
-                  SlotTable& slots, const RoundTrip& round_trip);
-  ~ReceiveTransfer();
-  ReceiveTransfer(const ReceiveTransfer&) = delete;
-  ReceiveTransfer& operator=(const ReceiveTransfer&) = delete;
+  /// `buffer`: what arrives may be shorter. `engine` outlives the transfer.
+  ReceiveTransfer(uint64_t id, Instant now, const MemorySlice& buffer, Engine& engine);
+  ~ReceiveTransfer() override;
 
-  void on_begin(const Begin& message, Instant now, QueuePairCounters& counters);
-  void on_probe(Instant now);
-  void on_packets(const ArmedMessage& message, const PacketsArrived& event, Instant now,
+  void on_begin(const Begin& message, const Turn& turn);
+  void on_probe(const Turn& turn);
+  /// The sender has given up.
+  void on_retired(const Turn& turn) { fail("the sender gave up", turn); }
+  /// Ends a transfer that cannot go on. Nothing happens when it has ended already.
+  void fail(const char* reason, const Turn& turn);
+  void on_packets(const ArmedMessage& message, const PacketsArrived& event,
                   QueuePairCounters& counters);
-  void turn(Instant now, WireClock& wire, QueuePairCounters& counters, CommandBatch& out);
 
-  Instant next_deadline() const;
-  /// Packets that must arrive before there is anything to decide; ~0: only time matters.
-  uint64_t arrivals_wanted() const;
+  void turn(const Turn& turn) override;
+  Instant next_deadline() const override;
+  uint64_t arrivals_wanted() const override;
 
   const TransferStatus& status() const { return status_; }
   /// Bytes that the sender announced; 0 before that.
@@ -52,38 +47,37 @@ class ReceiveTransfer {
     bool is_armed = false;
     bool seen = false;  ///< a packet of it has arrived: its clear-to-send got through
   };
+  struct Echo {
+    bool valid = false;
+    uint64_t packet = 0;
+    Instant arrival{};
+  };
 
   void plan_messages();
-  void arm_messages(CommandBatch& out);
-  void release_messages(CommandBatch& out);
-  void clear_to_send(Instant now, WireClock& wire, QueuePairCounters& counters, CommandBatch& out);
-  void observe(Instant now);
+  void arm_messages(const Turn& turn);
+  bool arm(Message& message, const Turn& turn);
+  void clear_to_send(const Turn& turn);
+  void observe(Instant when);
+  void shorten(const Begin& begin, const StripeLayout& layout);
   void take(MessageRole role, uint64_t first, uint64_t count, QueuePairCounters& counters);
   bool wanted(uint64_t packet) const;
   uint64_t next_wanted(uint64_t from, uint64_t end) const;
   bool complete() const;
-  void finish(Instant now, QueuePairCounters& counters, CommandBatch& out);
-  void fail(const char* reason, Instant now, CommandBatch& out);
-  void answer(Instant now, WireClock& wire, QueuePairCounters& counters, CommandBatch& out);
+  void finish(const Turn& turn);
+  void end(CompletionStatus status, const Turn& turn);
   bool feedback_needless() const;
   Feedback make_feedback(Instant now);
   FeedbackSection describe(uint64_t begin, uint64_t end, size_t& budget_bytes) const;
-  bool has_code() const { return attributes_.policy.kind == PolicySpec::Kind::erasure_code; }
-  uint64_t packets_of(uint64_t bytes) const;
+  bool has_code() const { return engine_.attributes.policy.kind == PolicySpec::Kind::erasure_code; }
 
-  uint32_t id_;
-  MemoryHandle buffer_;
-  MemoryRegion region_;
-  uint64_t capacity_bytes_;
-  const QueuePairAttributes& attributes_;
-  Backend& backend_;
-  SlotTable& slots_;
-  const RoundTrip& round_trip_;
+  uint64_t id_;
+  MemorySlice buffer_;
+  Engine& engine_;
   TransferStatus status_;
 
   std::vector<Message> messages_;  ///< data, then parity
   size_t parity_messages_from_ = 0;
-  bool arming_ = true;  ///< messages_ has some that are not armed yet
+  size_t next_to_arm_ = 0;
   ReceiveBitmap data_;
   std::optional<Begin> begin_;
 
@@ -97,7 +91,7 @@ class ReceiveTransfer {
 
   bool observed_ = false;  ///< anything of the sender has arrived
   Instant first_observed_{};
-  Instant clear_to_send_deadline_{};
+  Instant clear_to_send_deadline_ = Instant::never();
   Instant feedback_deadline_ = Instant::never();
   bool feedback_now_ = false;
   uint64_t received_at_last_tick_ = 0;
@@ -105,14 +99,9 @@ class ReceiveTransfer {
   uint64_t highest_end_ = 0;
   uint64_t described_end_ = 0;    ///< FEEDBACK has described all below it at least once
   uint64_t rotation_cursor_ = 0;  ///< where the next look at older gaps begins
-  bool has_echo_ = false;
-  MessageRole echo_role_ = MessageRole::data;
-  uint64_t echo_packet_ = 0;
-  Instant echo_arrival_{};
-
+  std::vector<Echo> echoes_;      ///< by channel
+  uint8_t latest_channel_ = 0;
   uint64_t checksum_ = 0;
-  int completes_sent_ = 0;
-  Instant complete_deadline_ = Instant::never();
 };
 
 }  // namespace longhaul

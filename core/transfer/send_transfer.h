@@ -6,44 +6,51 @@
 #include <memory>
 #include <vector>
 
-#include "core/backend.h"
 #include "core/coding/transfer_code.h"
 #include "core/reliability/sender_policy.h"
-#include "core/sdr/slot_table.h"
-#include "core/transfer/queue_pair_attributes.h"
-#include "core/transfer/wire_clock.h"
+#include "core/sdr/engine.h"
 
 namespace longhaul {
 
-/// Appends a control message to a batch and counts it.
-void send_control(Instant now, uint64_t connection, const ControlMessage& message, WireClock& wire,
-                  QueuePairCounters& counters, CommandBatch& out);
+enum class TransferState : uint8_t { active, delivered, failed };
 
-class SendTransfer {
+/// Where a transfer stands.
+struct TransferStatus {
+  TransferState state = TransferState::active;
+  const char* reason = "";  ///< why it failed; static storage
+  Instant posted{};
+  Instant started{};   ///< sender: the first data bit is on the wire
+  Instant finished{};  ///< sender: COMPLETE is in; receiver: all data is in memory
+};
+
+class SendTransfer final : public Activity {
  public:
-  /// Encodes parity, if the policy has any, at once. `backend` registers the parity; it and
-  /// `round_trip` outlive the transfer.
-  SendTransfer(uint32_t id, Instant now, MemoryHandle source, const MemoryRegion& region,
-               uint64_t bytes, uint32_t user_immediate, const QueuePairAttributes& attributes,
-               Backend& backend, RoundTrip& round_trip);
-  ~SendTransfer();
-  SendTransfer(const SendTransfer&) = delete;
-  SendTransfer& operator=(const SendTransfer&) = delete;
+  /// Encodes parity, if the policy has any, at once. `engine` outlives the transfer.
+  SendTransfer(uint64_t id, Instant now, const MemorySlice& source, uint32_t user_immediate,
+               Engine& engine);
+  ~SendTransfer() override;
 
-  void on_clear_to_send(const ClearToSend& message);
+  void on_clear_to_send(const ClearToSend& message, const Turn& turn);
   void on_feedback(const Feedback& message, Instant now);
-  void on_complete(const Complete& message, Instant now);
-  /// Sends what is due and what the wire has room for.
-  void turn(Instant now, WireClock& wire, QueuePairCounters& counters, CommandBatch& out);
+  void on_complete(const Complete& message, const Turn& turn);
+  /// Ends a transfer that cannot go on, and lets the receiver know.
+  void fail(const char* reason, const Turn& turn);
 
-  Instant next_deadline() const;
-  /// Whether it would send more if the wire had room.
-  bool wants_wire() const { return wants_wire_; }
+  /// Sends what is due and what the wire has room for.
+  void turn(const Turn& turn) override;
+  Instant next_deadline() const override;
+  bool wants_wire() const override { return wants_wire_; }
   const TransferStatus& status() const { return status_; }
+  /// The source belongs to the user again: the transfer has ended, and nothing of it waits in the
+  /// NIC.
+  bool released(const WireClock& wire) const {
+    return status_.state != TransferState::active && wire.drained(last_handed_over_);
+  }
 
  private:
   struct Stream {
     MemoryHandle memory{};
+    uint64_t offset = 0;  ///< payload bytes within `memory`
     uint64_t bytes = 0;
     uint64_t packets = 0;
     std::vector<SlotId> slots;  ///< of each message that is cleared to send
@@ -51,26 +58,19 @@ class SendTransfer {
     uint64_t armed_packets = 0;  ///< all packets below it may be sent
   };
 
-  void encode_parity(const MemoryRegion& region);
-  void start(Instant now, WireClock& wire, QueuePairCounters& counters, CommandBatch& out);
-  void send_data(Instant now, WireClock& wire, QueuePairCounters& counters, CommandBatch& out);
-  void send_run(const PacketRun& run, CommandBatch& out) const;
-  void send_begin(Instant now, WireClock& wire, QueuePairCounters& counters, CommandBatch& out);
-  void probe_if_silent(Instant now, WireClock& wire, QueuePairCounters& counters,
-                       CommandBatch& out);
-  void finish(TransferState state, const char* reason, Instant now);
-  uint32_t bytes_of(const Stream& stream, uint64_t packet) const;
+  void encode_parity(const MemorySlice& source);
+  void start(const Turn& turn);
+  void send_data(const Turn& turn);
+  void send_run(const PacketRun& run, const Turn& turn);
+  void send_begin(const Turn& turn);
+  void probe_if_silent(const Turn& turn);
+  void finish(TransferState state, const char* reason, const Turn& turn);
   Stream& stream_of(MessageRole role) { return role == MessageRole::data ? data_ : parity_; }
-  const Stream& stream_of(MessageRole role) const {
-    return role == MessageRole::data ? data_ : parity_;
-  }
 
-  uint32_t id_;
+  uint64_t id_;
   uint64_t bytes_;
   uint32_t user_immediate_;
-  const QueuePairAttributes& attributes_;
-  Backend& backend_;
-  RoundTrip& round_trip_;
+  Engine& engine_;
   Stream data_;
   Stream parity_;
   StripeLayout layout_;
@@ -79,7 +79,8 @@ class SendTransfer {
   std::unique_ptr<SenderPolicy> policy_;
 
   TransferStatus status_;
-  bool cleared_ = false;  ///< the first clear-to-send is in
+  WireClock::Mark last_handed_over_{};  ///< when it ended
+  bool cleared_ = false;                ///< the first clear-to-send is in
   bool started_ = false;
   bool wants_wire_ = false;
   bool begin_confirmed_ = false;

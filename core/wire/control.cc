@@ -8,12 +8,10 @@
 namespace longhaul {
 namespace {
 
-enum class Type : uint8_t { clear_to_send = 1, begin = 2, feedback = 3, probe = 4, complete = 5 };
+enum class Type : uint8_t { clear_to_send = 1, begin = 2, feedback = 3, probe = 4, complete = 5, retired = 6 };
 
 constexpr uint8_t kHasBegin = 1;
 constexpr uint8_t kRepairRequested = 2;
-constexpr uint8_t kHasEcho = 4;
-constexpr uint8_t kEchoParity = 8;
 
 class Writer {
  public:
@@ -75,9 +73,13 @@ class Reader {
   std::span<const std::byte> bytes_;
 };
 
+void write_name(Writer& w, MessageRole role, uint64_t id) {
+  w.fixed(static_cast<uint8_t>(role));
+  w.fixed(id);
+}
+
 void write(Writer& w, const ClearToSend& m) {
-  w.fixed(m.transfer);
-  w.fixed(static_cast<uint8_t>(m.role));
+  write_name(w, m.role, m.id);
   w.fixed(m.segment);
   w.fixed(m.generation);
   w.fixed(m.slot);
@@ -86,7 +88,7 @@ void write(Writer& w, const ClearToSend& m) {
 }
 
 void write(Writer& w, const Begin& m) {
-  w.fixed(m.transfer);
+  write_name(w, m.role, m.id);
   w.fixed(m.bytes);
   w.fixed(m.user_immediate);
   w.fixed(m.data_count);
@@ -95,17 +97,18 @@ void write(Writer& w, const Begin& m) {
 }
 
 void write(Writer& w, const Feedback& m) {
-  w.fixed(m.transfer);
-  w.fixed(static_cast<uint8_t>(
-      (m.has_begin ? kHasBegin : 0) | (m.repair_requested ? kRepairRequested : 0) |
-      (m.has_echo ? kHasEcho : 0) | (m.echo_role == MessageRole::parity ? kEchoParity : 0)));
+  write_name(w, m.role, m.id);
+  w.fixed(static_cast<uint8_t>((m.has_begin ? kHasBegin : 0) |
+                               (m.repair_requested ? kRepairRequested : 0)));
   w.varint(m.cumulative);
   w.varint(m.highest_end);
   w.varint(m.received_packets);
-  if (m.has_echo) {
-    w.varint(m.echo_packet);
-    w.varint(static_cast<uint64_t>(m.echo_hold.ps));
+  w.varint(m.echoes.size());
+  for (const FeedbackEcho& echo : m.echoes) {
+    w.fixed(echo.channel);
+    w.varint(echo.packet);
   }
+  w.varint(static_cast<uint64_t>(m.echo_hold.ps));
   w.varint(m.sections.size());
   for (const FeedbackSection& section : m.sections) {
     w.varint(section.begin);
@@ -121,38 +124,48 @@ void write(Writer& w, const Feedback& m) {
 }
 
 void write(Writer& w, const Probe& m) {
-  w.fixed(m.transfer);
+  w.fixed(m.id);
   w.fixed(m.sequence);
 }
 
 void write(Writer& w, const Complete& m) {
-  w.fixed(m.transfer);
+  write_name(w, m.role, m.id);
   w.fixed(static_cast<uint8_t>(m.status));
   w.fixed(m.checksum);
 }
 
+void write(Writer& w, const Retired& m) { write_name(w, m.role, m.id); }
+
 MessageRole read_role(Reader& r) {
   const auto role = r.fixed<uint8_t>();
-  r.invalid |= role > 1;
-  return role == 1 ? MessageRole::parity : MessageRole::data;
+  r.invalid |= role > static_cast<uint8_t>(MessageRole::plain);
+  return static_cast<MessageRole>(role);
+}
+
+/// Where a message speaks of a transfer as a whole, its role is `data`.
+MessageRole read_whole(Reader& r) {
+  const MessageRole role = read_role(r);
+  r.invalid |= role == MessageRole::parity;
+  return role;
 }
 
 ClearToSend read_clear_to_send(Reader& r) {
   ClearToSend m;
-  m.transfer = r.fixed<uint32_t>();
   m.role = read_role(r);
+  m.id = r.fixed<uint64_t>();
   m.segment = r.fixed<uint32_t>();
   m.generation = r.fixed<uint8_t>();
   m.slot = r.fixed<uint16_t>();
   m.armed_bytes = r.fixed<uint64_t>();
   m.key = r.fixed<uint32_t>();
-  r.invalid |= m.slot >= kSlotsPerGeneration;
+  r.invalid |= m.slot >= kSlotsPerGeneration || m.generation >= kMaxGenerations;
   return m;
 }
 
 Begin read_begin(Reader& r) {
   Begin m;
-  m.transfer = r.fixed<uint32_t>();
+  m.role = read_whole(r);
+  m.id = r.fixed<uint64_t>();
   m.bytes = r.fixed<uint64_t>();
   m.user_immediate = r.fixed<uint32_t>();
   m.data_count = r.fixed<uint8_t>();
@@ -161,6 +174,7 @@ Begin read_begin(Reader& r) {
   r.invalid |= m.data_count + m.parity_count > 255;
   r.invalid |=
       (m.data_count == 0) != (m.stripes == 0) || (m.data_count == 0) != (m.parity_count == 0);
+  r.invalid |= m.role == MessageRole::plain && m.data_count != 0;
   return m;
 }
 
@@ -190,22 +204,25 @@ FeedbackSection read_section(Reader& r) {
 
 Feedback read_feedback(Reader& r) {
   Feedback m;
-  m.transfer = r.fixed<uint32_t>();
+  m.role = read_whole(r);
+  m.id = r.fixed<uint64_t>();
   const auto flags = r.fixed<uint8_t>();
-  r.invalid |= flags > (kHasBegin | kRepairRequested | kHasEcho | kEchoParity);
+  r.invalid |= flags > (kHasBegin | kRepairRequested);
   m.has_begin = flags & kHasBegin;
   m.repair_requested = flags & kRepairRequested;
-  m.has_echo = flags & kHasEcho;
-  m.echo_role = flags & kEchoParity ? MessageRole::parity : MessageRole::data;
   m.cumulative = r.varint();
   m.highest_end = r.varint();
   m.received_packets = r.varint();
-  if (m.has_echo) {
-    m.echo_packet = r.varint();
-    const uint64_t hold_ps = r.varint();
-    r.invalid |= hold_ps > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-    m.echo_hold = {static_cast<int64_t>(hold_ps)};
+  const uint64_t echoes = r.varint();
+  r.invalid |= echoes > kMaxChannels;
+  for (uint64_t i = 0; i < echoes && !r.invalid && !r.truncated; ++i) {
+    const auto channel = r.fixed<uint8_t>();
+    r.invalid |= channel >= kMaxChannels;
+    m.echoes.push_back({channel, r.varint()});
   }
+  const uint64_t hold_ps = r.varint();
+  r.invalid |= hold_ps > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  m.echo_hold = {static_cast<int64_t>(hold_ps)};
   const uint64_t sections = r.varint();
   for (uint64_t i = 0; i < sections && !r.invalid && !r.truncated; ++i) {
     m.sections.push_back(read_section(r));
@@ -215,18 +232,26 @@ Feedback read_feedback(Reader& r) {
 
 Probe read_probe(Reader& r) {
   Probe m;
-  m.transfer = r.fixed<uint32_t>();
+  m.id = r.fixed<uint64_t>();
   m.sequence = r.fixed<uint32_t>();
   return m;
 }
 
 Complete read_complete(Reader& r) {
   Complete m;
-  m.transfer = r.fixed<uint32_t>();
+  m.role = read_whole(r);
+  m.id = r.fixed<uint64_t>();
   const auto status = r.fixed<uint8_t>();
   r.invalid |= status > static_cast<uint8_t>(CompletionStatus::failed);
   m.status = static_cast<CompletionStatus>(status);
   m.checksum = r.fixed<uint64_t>();
+  return m;
+}
+
+Retired read_retired(Reader& r) {
+  Retired m;
+  m.role = read_whole(r);
+  m.id = r.fixed<uint64_t>();
   return m;
 }
 
@@ -264,6 +289,9 @@ std::variant<ParsedControl, ControlError> parse_control(std::span<const std::byt
       break;
     case Type::complete:
       parsed.message = read_complete(r);
+      break;
+    case Type::retired:
+      parsed.message = read_retired(r);
       break;
     default:
       return ControlError::type;

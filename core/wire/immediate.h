@@ -50,5 +50,9 @@ using Immediate = ImmediateSplit<10, 18>;
 /// Most packets that one message can have.
 inline constexpr uint32_t kMaxMessagePackets = Immediate::kPackets;
 inline constexpr uint32_t kSlotsPerGeneration = Immediate::kSlots;
+/// Sets of internal queue pairs that take turns; each has its own 1024 slots and its own root key.
+inline constexpr uint32_t kMaxGenerations = 16;
+/// Internal queue pairs within a generation.
+inline constexpr uint32_t kMaxChannels = 64;
 
 }  // namespace longhaul

@@ -45,6 +45,7 @@ struct SeamFixture {
         memory(kSeamBytes / 4096 * 8) {
     region = {memory.data(), kSeamBytes, 4096, 8};
     attributes.round_trip = Duration::milliseconds(10);
+    attributes.channels = 1;
   }
   test::NullBackend backend;
   std::vector<std::byte> memory;
@@ -72,9 +73,9 @@ void seam_packet_in(benchmark::State& state) {
     if (next >= kSeamBytes / 4096 - kBatch) {
       state.PauseTiming();
       queue_pair = std::make_unique<QueuePair>(fixture.attributes, fixture.backend);
-      queue_pair->transfer_recv({}, MemoryHandle{0}, fixture.region, kSeamBytes);
+      queue_pair->transfer_recv({}, {MemoryHandle{0}, fixture.region, 0, kSeamBytes});
       events.clear();
-      tell(events, Begin{0, kSeamBytes, 0, 0, 0, 0});
+      tell(events, Begin{MessageRole::data, 0, kSeamBytes, 0, 0, 0, 0});
       queue_pair->turn({}, events, commands);
       next = 0;
       state.ResumeTiming();
@@ -82,7 +83,7 @@ void seam_packet_in(benchmark::State& state) {
     events.clear();
     commands.clear();
     for (uint32_t i = 0; i < kBatch; ++i)
-      events.events.emplace_back(PacketsArrived{0, 0, 0, next++, 1, 0, {}});
+      events.events.emplace_back(PacketsArrived{0, 0, 0, next++, 1, 0, {}, {}});
     queue_pair->turn({1}, events, commands);
     packets += kBatch;
   }
@@ -103,16 +104,16 @@ void seam_run_out(benchmark::State& state) {
     if (left < 2000) {
       state.PauseTiming();
       queue_pair = std::make_unique<QueuePair>(fixture.attributes, fixture.backend);
-      queue_pair->transfer_send({}, MemoryHandle{0}, fixture.region, kSeamBytes, 0);
+      queue_pair->transfer_send({}, {MemoryHandle{0}, fixture.region, 0, kSeamBytes}, 0);
       events.clear();
-      tell(events, ClearToSend{0, MessageRole::data, 0, 0, 0, kSeamBytes, 0});
+      tell(events, ClearToSend{MessageRole::data, 0, 0, 0, 0, kSeamBytes, 0});
       queue_pair->turn({}, events, commands);
       left = kSeamBytes / 4096 - 1000;
       state.ResumeTiming();
     }
     events.clear();
     commands.clear();
-    events.events.emplace_back(WritesCompleted{400});
+    events.events.emplace_back(WritesCompleted{0, 400});
     queue_pair->turn({1}, events, commands);
     left -= 400;
     runs += commands.commands.size();

@@ -44,17 +44,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::byte> memory(40'000);
   const MemoryRegion region{memory.data(), memory.size(), 1024, 1024};
   QueuePair queue_pair(attributes, backend);
-  queue_pair.transfer_send({}, backend.register_memory(region), region, memory.size(), 1);
-  queue_pair.transfer_recv({}, backend.register_memory(region), region, memory.size());
+  queue_pair.transfer_send({}, {backend.register_memory(region), region, 0, memory.size()}, 1);
+  queue_pair.transfer_recv({}, {backend.register_memory(region), region, 0, memory.size()});
   CommandBatch commands;
   Instant now{};
   for (size_t at = 1; at < size;) {
     const size_t length = std::min<size_t>(data[at] % 64, size - at - 1);
     EventBatch events;
     append_control(events, data + at + 1, length);
-    events.events.emplace_back(WritesCompleted{8});
+    events.events.emplace_back(WritesCompleted{0, 8});
     events.events.emplace_back(
-        PacketsArrived{0, 0, static_cast<uint16_t>(data[at] % 4), data[at], 1, 0, now});
+        PacketsArrived{0, 0, static_cast<uint16_t>(data[at] % 4), data[at], 1, 0, now, now});
     queue_pair.turn(now, events, commands);
     commands.clear();
     now += Duration::microseconds(100);

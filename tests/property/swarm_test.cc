@@ -101,9 +101,11 @@ void wild_case(uint64_t seed) {
     sim::fill_payload({memory.source.data(), memory.bytes}, seed + t);
     const MemoryRegion source{memory.source.data(), memory.bytes, spec.mtu_bytes, spec.mtu_bytes};
     const MemoryRegion buffer{memory.buffer.data(), capacity, spec.mtu_bytes, spec.mtu_bytes};
-    pair.sender.transfer_send({}, pair.sender_host.register_memory(source), source, memory.bytes,
-                              static_cast<uint32_t>(seed));
-    pair.receiver.transfer_recv({}, pair.receiver_host.register_memory(buffer), buffer, capacity);
+    pair.sender.transfer_send(
+        {}, {pair.sender_host.register_memory(source), source, 0, memory.bytes},
+        static_cast<uint32_t>(seed));
+    pair.receiver.transfer_recv(
+        {}, {pair.receiver_host.register_memory(buffer), buffer, 0, capacity});
   }
   const auto all_ended = [&] {
     for (uint32_t t = 0; t < transfers; ++t) {

@@ -51,19 +51,18 @@ class WildHost : public Backend {
                                    std::vector<std::byte>(message.begin(), message.end()));
         }
       } else if (const auto* arm = std::get_if<ArmReceive>(&command)) {
-        armed_[arm->slot] = *arm;
+        armed_[{arm->generation, arm->slot}] = *arm;
       } else if (const auto* release = std::get_if<ReleaseReceive>(&command)) {
-        armed_.erase(release->slot);
+        armed_.erase({release->generation, release->slot});
       }
     }
     return commands.size();
   }
 
   void poll(Instant now, EventBatch& events) override {
-    uint32_t completed = 0;
-    for (; !completions_.empty() && completions_.front() <= now; completions_.pop_front())
-      ++completed;
-    if (completed > 0) events.events.emplace_back(WritesCompleted{completed});
+    for (; !completions_.empty() && completions_.front().first <= now;
+         completions_.pop_front())
+      events.events.emplace_back(WritesCompleted{completions_.front().second, 1});
     for (; !controls_.empty() && controls_.begin()->first <= now;
          controls_.erase(controls_.begin())) {
       const auto& message = controls_.begin()->second;
@@ -76,13 +75,13 @@ class WildHost : public Backend {
       land(packet);
       events.events.emplace_back(PacketsArrived{packet.channel, packet.generation, packet.slot,
                                                 packet.first_packet, 1, packet.user_immediate,
-                                                when});
+                                                when, when});
     }
   }
 
   Instant next_event(const Wakeup& wakeup) override {
     Instant next = wakeup.deadline;
-    if (!completions_.empty()) next = std::min(next, completions_.front());
+    if (!completions_.empty()) next = std::min(next, completions_.front().first);
     if (!controls_.empty()) next = std::min(next, controls_.begin()->first);
     if (!packets_.empty()) next = std::min(next, packets_.begin()->first);
     return next;
@@ -111,7 +110,7 @@ class WildHost : public Backend {
       packet.source_offset += uint64_t{i} * spec_.mtu_bytes;
       if (i + 1 != run.packet_count) packet.last_packet_bytes = spec_.mtu_bytes;
       wire_free_ += wire_time(packet.last_packet_bytes + 102, spec_.rate_bps);
-      completions_.push_back(wire_free_);
+      completions_.emplace_back(wire_free_, run.channel);
       for (int copy = copies(now, spec_.data_loss); copy > 0; --copy) {
         peer_->packets_.emplace(arrival(wire_free_), packet);
       }
@@ -119,7 +118,7 @@ class WildHost : public Backend {
   }
 
   void land(const WriteRun& packet) {
-    const auto armed = armed_.find(packet.slot);
+    const auto armed = armed_.find({packet.generation, packet.slot});
     if (armed == armed_.end()) return;
     const uint64_t offset = uint64_t{packet.first_packet} * spec_.mtu_bytes;
     if (offset + packet.last_packet_bytes > armed->second.bytes) return;
@@ -134,9 +133,9 @@ class WildHost : public Backend {
   Capabilities capabilities_;
   WildHost* peer_ = nullptr;
   std::vector<MemoryRegion> regions_;
-  std::map<uint16_t, ArmReceive> armed_;
+  std::map<std::pair<uint8_t, uint16_t>, ArmReceive> armed_;
   Instant wire_free_{};
-  std::deque<Instant> completions_;
+  std::deque<std::pair<Instant, uint8_t>> completions_;
   std::multimap<Instant, std::vector<std::byte>> controls_;
   std::multimap<Instant, WriteRun> packets_;
 };

@@ -3,7 +3,6 @@
 
 #include "core/base/rng.h"
 #include "core/sdr/receive_bitmap.h"
-#include "core/sdr/slot_table.h"
 #include "tests/catch.h"
 
 namespace longhaul {
@@ -74,21 +73,6 @@ TEST_CASE("decoding publishes chunks but invents no arrivals") {
   bitmap.publish_all();
   REQUIRE(bitmap.chunks_complete() == 3);
   REQUIRE(bitmap.packets().count() == 10);
-}
-
-TEST_CASE("slots are used in turn, found while armed, and refused when all are taken") {
-  SlotTable table(2);
-  const auto first = table.arm({5, MessageRole::data, 0, 10});
-  REQUIRE(first == SlotId{0, 0});
-  REQUIRE(table.find(0, 0)->transfer == 5);
-  table.release(*first);
-  REQUIRE(table.find(0, 0) == nullptr);
-  REQUIRE(table.arm({6, MessageRole::data, 0, 10}) == SlotId{0, 1});  // not slot 0 again
-  for (uint32_t i = 1; i < 2 * kSlotsPerGeneration; ++i)
-    REQUIRE(table.arm({i, MessageRole::data, 0, 1}));
-  REQUIRE_FALSE(table.arm({9, MessageRole::data, 0, 1}));
-  REQUIRE(table.find(2, 0) == nullptr);
-  REQUIRE(table.find(0, kSlotsPerGeneration) == nullptr);
 }
 
 }  // namespace

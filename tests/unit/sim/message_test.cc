@@ -32,7 +32,7 @@ TEST_CASE(
         INFO(policy << " " << bytes << " bytes at " << rate_bps);
         const auto sample = simulate_message(path, message_of(bytes, policy), 1, 0);
         REQUIRE(sample.outcome == Outcome::delivered);
-        Duration expected = path.propagation * 2 + wire_time(23 + 102, rate_bps);
+        Duration expected = path.propagation * 2 + wire_time(28 + 102, rate_bps);
         const uint64_t full = bytes / 4096;
         expected += wire_time(4096 + 102, rate_bps) * static_cast<int64_t>(full);
         if (bytes % 4096 != 0) expected += wire_time(bytes % 4096 + 102, rate_bps);

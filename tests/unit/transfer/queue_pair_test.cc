@@ -25,9 +25,10 @@ Posted post(test::WildPair& pair, uint64_t bytes, uint64_t capacity) {
   sim::fill_payload({posted.source.data(), bytes}, 9);
   const MemoryRegion source{posted.source.data(), bytes, 1024, 1024};
   const MemoryRegion buffer{posted.buffer.data(), capacity, 1024, 1024};
-  pair.sender.transfer_send({}, pair.sender_host.register_memory(source), source, bytes,
+  pair.sender.transfer_send({}, {pair.sender_host.register_memory(source), source, 0, bytes},
                             0xabcdef01);
-  pair.receiver.transfer_recv({}, pair.receiver_host.register_memory(buffer), buffer, capacity);
+  pair.receiver.transfer_recv({},
+                              {pair.receiver_host.register_memory(buffer), buffer, 0, capacity});
   return posted;
 }
 
@@ -75,9 +76,12 @@ TEST_CASE("a message longer than the buffer is refused, and ends as failed at bo
   attributes.give_up = Duration::milliseconds(200);
   test::WildPair pair({}, attributes, 1);
   const Posted posted = post(pair, 20'000, 10'000);
-  pair.run(Instant{} + Duration::seconds(10), [&] { return sent(pair); });
+  pair.run(Instant{} + Duration::seconds(10), [&] {
+    return sent(pair) && pair.receiver.recv_status(0).state != TransferState::active;
+  });
   REQUIRE(pair.sender.send_status(0).state == TransferState::failed);
-  REQUIRE(pair.receiver.counters().refused_controls > 0);
+  REQUIRE(pair.sender.counters().refused_size > 0);
+  REQUIRE(pair.receiver.recv_status(0).state == TransferState::failed);
   REQUIRE(posted.buffer.back() == std::byte{0});
 }
 
@@ -93,11 +97,11 @@ TEST_CASE("ends with different codes do not deliver garbage") {
   CommandBatch commands;
   std::vector<std::byte> memory(100'000);
   const MemoryRegion region{memory.data(), memory.size(), 1024, 1024};
-  receiver.transfer_recv({}, receiver_host.register_memory(region), region, memory.size());
-  encode_control(42, Begin{0, memory.size(), 0, 8, 4, 13}, events.control_bytes);
+  receiver.transfer_recv({}, {receiver_host.register_memory(region), region, 0, memory.size()});
+  encode_control(42, Begin{MessageRole::data, 0, memory.size(), 0, 8, 4, 13}, events.control_bytes);
   events.events.emplace_back(ControlArrived{0, static_cast<uint32_t>(events.control_bytes.size())});
   receiver.turn({}, events, commands);
-  REQUIRE(receiver.counters().refused_controls == 1);
+  REQUIRE(receiver.counters().refused_code == 1);
   REQUIRE(receiver.recv(0).bytes() == 0);
 }
 
@@ -106,13 +110,13 @@ TEST_CASE("messages of another connection are refused") {
   QueuePair queue_pair(attributes_of("sr(nack)"), host);
   std::vector<std::byte> memory(10'000);
   const MemoryRegion region{memory.data(), memory.size(), 1024, 1024};
-  queue_pair.transfer_send({}, host.register_memory(region), region, memory.size(), 0);
+  queue_pair.transfer_send({}, {host.register_memory(region), region, 0, memory.size()}, 0);
   EventBatch events;
   CommandBatch commands;
-  encode_control(41, ClearToSend{0, MessageRole::data, 0, 0, 0, 10'000, 0}, events.control_bytes);
+  encode_control(41, ClearToSend{MessageRole::data, 0, 0, 0, 0, 10'000, 0}, events.control_bytes);
   events.events.emplace_back(ControlArrived{0, static_cast<uint32_t>(events.control_bytes.size())});
   queue_pair.turn({}, events, commands);
-  REQUIRE(queue_pair.counters().refused_controls == 1);
+  REQUIRE(queue_pair.counters().refused_connection == 1);
   REQUIRE(commands.commands.empty());
 }
 
@@ -121,14 +125,14 @@ TEST_CASE("a packet for a slot that is not armed, or beyond its message, changes
   QueuePair queue_pair(attributes_of("sr(nack)"), host);
   std::vector<std::byte> memory(10'000);
   const MemoryRegion region{memory.data(), memory.size(), 1024, 1024};
-  queue_pair.transfer_recv({}, host.register_memory(region), region, memory.size());
+  queue_pair.transfer_recv({}, {host.register_memory(region), region, 0, memory.size()});
   EventBatch events;
   CommandBatch commands;
   queue_pair.turn({}, events, commands);
-  events.events.emplace_back(PacketsArrived{0, 0, 7, 0, 1, 0, {}});
-  events.events.emplace_back(PacketsArrived{0, 3, 0, 0, 1, 0, {}});
-  events.events.emplace_back(PacketsArrived{0, 0, 0, 10, 1, 0, {}});
-  events.events.emplace_back(PacketsArrived{0, 0, 0, 5, 100, 0, {}});
+  events.events.emplace_back(PacketsArrived{0, 0, 7, 0, 1, 0, {}, {}});
+  events.events.emplace_back(PacketsArrived{0, 3, 0, 0, 1, 0, {}, {}});
+  events.events.emplace_back(PacketsArrived{0, 0, 0, 10, 1, 0, {}, {}});
+  events.events.emplace_back(PacketsArrived{0, 0, 0, 5, 100, 0, {}, {}});
   queue_pair.turn({1}, events, commands);
   REQUIRE(queue_pair.counters().late_packets == 2);
   REQUIRE(queue_pair.recv(0).bitmap().packets().count() == 0);
@@ -140,17 +144,33 @@ TEST_CASE("an ended transfer answers a late PROBE with COMPLETE") {
   pair.run(Instant{} + Duration::seconds(10), [&] { return sent(pair); });
   EventBatch events;
   CommandBatch commands;
-  const Instant later = pair.now + Duration::seconds(100);
-  pair.receiver.turn(later, events, commands);  // the repeats of COMPLETE that are due anyway
-  commands.clear();
-  pair.receiver.turn(later + Duration::seconds(100), events, commands);
+  // The repeats of COMPLETE that are due anyway, until the next one is far away.
+  Instant now = pair.now;
+  while (pair.receiver.next_wakeup().deadline < now + Duration::milliseconds(50)) {
+    now = pair.receiver.next_wakeup().deadline;
+    pair.receiver.turn(now, events, commands);
+  }
   commands.clear();
   encode_control(42, Probe{0, 7}, events.control_bytes);
   events.events.emplace_back(ControlArrived{0, static_cast<uint32_t>(events.control_bytes.size())});
-  pair.receiver.turn(later + Duration::seconds(200), events, commands);
+  now += Duration::milliseconds(10);
+  pair.receiver.turn(now, events, commands);
   REQUIRE(commands.commands.size() == 1);
   const auto answer = parse_control(commands.control_bytes);
   REQUIRE(std::holds_alternative<Complete>(std::get<ParsedControl>(answer).message));
+
+  // Once the sender has retired it, nothing is left to answer.
+  events.clear();
+  commands.clear();
+  encode_control(42, Retired{MessageRole::data, 0}, events.control_bytes);
+  const auto retired = static_cast<uint32_t>(events.control_bytes.size());
+  encode_control(42, Probe{0, 8}, events.control_bytes);
+  events.events.emplace_back(ControlArrived{0, retired});
+  events.events.emplace_back(
+      ControlArrived{retired, static_cast<uint32_t>(events.control_bytes.size()) - retired});
+  pair.receiver.turn(now + Duration::milliseconds(1), events, commands);
+  REQUIRE(commands.commands.empty());
+  REQUIRE(pair.receiver.next_wakeup().deadline == Instant::never());
 }
 
 TEST_CASE("a corrupted delivery is found by the end-to-end checksum") {

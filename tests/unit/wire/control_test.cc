@@ -15,14 +15,12 @@ std::vector<std::byte> encoded(const ControlMessage& message) {
 
 Feedback sample_feedback() {
   Feedback feedback;
-  feedback.transfer = 7;
+  feedback.id = 7;
   feedback.has_begin = true;
   feedback.cumulative = 100;
   feedback.highest_end = uint64_t{1} << 40;
   feedback.received_packets = 12345;
-  feedback.has_echo = true;
-  feedback.echo_role = MessageRole::parity;
-  feedback.echo_packet = 99;
+  feedback.echoes = {{3, 99}, {0, uint64_t{1} << 33}};
   feedback.echo_hold = Duration::microseconds(3);
   feedback.sections = {{200, 500, {{200, 201}, {300, 310}}}, {100, 200, {{100, 200}}}};
   return feedback;
@@ -52,9 +50,11 @@ TEST_CASE("the paper's other split fits as well") {
 
 TEST_CASE("control messages survive the wire") {
   const std::vector<ControlMessage> messages = {
-      ClearToSend{1, MessageRole::parity, 2, 3, 1023, uint64_t{1} << 40, 77},
-      Begin{1, (uint64_t{1} << 32) + 1, 0xdeadbeef, 32, 8, 65536}, sample_feedback(), Probe{9, 4},
-      Complete{9, CompletionStatus::partial, 0x0123456789abcdef}};
+      ClearToSend{MessageRole::parity, 1, 2, 3, 1023, uint64_t{1} << 40, 77},
+      Begin{MessageRole::data, 1, (uint64_t{1} << 32) + 1, 0xdeadbeef, 32, 8, 65536},
+      Begin{MessageRole::plain, ~uint64_t{0}, 1, 2, 0, 0, 0}, sample_feedback(), Probe{9, 4},
+      Complete{MessageRole::plain, 9, CompletionStatus::partial, 0x0123456789abcdef},
+      Retired{MessageRole::data, 11}};
   for (const ControlMessage& message : messages) {
     const auto bytes = encoded(message);
     const auto parsed = parse_control(bytes);
@@ -73,13 +73,15 @@ TEST_CASE("a feedback keeps its ranges") {
   REQUIRE(feedback.sections.size() == 2);
   REQUIRE(feedback.sections[0].missing == std::vector<PacketRange>{{200, 201}, {300, 310}});
   REQUIRE(feedback.sections[1].end == 200);
-  REQUIRE(feedback.echo_role == MessageRole::parity);
+  REQUIRE(feedback.echoes.size() == 2);
+  REQUIRE(feedback.echoes[0].channel == 3);
+  REQUIRE(feedback.echoes[1].packet == uint64_t{1} << 33);
   REQUIRE(feedback.echo_hold == Duration::microseconds(3));
 }
 
 TEST_CASE("every truncation and every trailing byte is refused") {
   const std::vector<ControlMessage> messages = {ClearToSend{}, Begin{}, sample_feedback(), Probe{},
-                                                Complete{}};
+                                                Complete{},    Retired{}};
   for (const ControlMessage& message : messages) {
     auto bytes = encoded(message);
     for (size_t length = 0; length < bytes.size(); ++length) {
@@ -98,12 +100,19 @@ TEST_CASE("lies are refused by kind") {
   other_version[0] = std::byte{kControlVersion + 1};
   REQUIRE(error_of(other_version) == ControlError::version);
   auto unknown_type = encoded(Probe{});
-  unknown_type[1] = std::byte{6};
+  unknown_type[1] = std::byte{7};
   REQUIRE(error_of(unknown_type) == ControlError::type);
-  REQUIRE(error_of(encoded(ClearToSend{1, MessageRole::data, 0, 0, 1024, 0, 0})) ==
+  REQUIRE(error_of(encoded(ClearToSend{MessageRole::data, 1, 0, 0, 1024, 0, 0})) ==
           ControlError::value);
-  REQUIRE(error_of(encoded(Begin{1, 1, 0, 200, 100, 1})) == ControlError::value);
-  REQUIRE(error_of(encoded(Begin{1, 1, 0, 32, 8, 0})) == ControlError::value);
+  REQUIRE(error_of(encoded(Begin{MessageRole::data, 1, 1, 0, 200, 100, 1})) == ControlError::value);
+  REQUIRE(error_of(encoded(Begin{MessageRole::data, 1, 1, 0, 32, 8, 0})) == ControlError::value);
+  REQUIRE(error_of(encoded(ClearToSend{MessageRole::data, 1, 0, kMaxGenerations, 0, 0, 0})) ==
+          ControlError::value);
+  REQUIRE(error_of(encoded(Begin{MessageRole::parity, 1, 1, 0, 0, 0, 0})) == ControlError::value);
+  REQUIRE(error_of(encoded(Begin{MessageRole::plain, 1, 1, 0, 4, 2, 1})) == ControlError::value);
+  Feedback channel = sample_feedback();
+  channel.echoes = {{kMaxChannels, 0}};
+  REQUIRE(error_of(encoded(channel)) == ControlError::value);
   Feedback outside = sample_feedback();
   outside.sections = {{10, 20, {{15, 21}}}};
   REQUIRE(error_of(encoded(outside)) == ControlError::value);

@@ -4,14 +4,19 @@
 /// it may hand over ahead of that.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "core/backend.h"
+#include "core/wire/immediate.h"
 
 namespace longhaul {
 
 class WireClock {
  public:
+  /// How many packets had been handed over on each channel.
+  using Mark = std::array<uint64_t, kMaxChannels>;
+
   /// At most `ahead` worth of full packets is with the backend at a time: a repair must not queue
   /// behind a deep send queue.
   WireClock(const Capabilities& capabilities, Duration ahead)
@@ -42,7 +47,18 @@ class WireClock {
     free_at_ = std::max(now, free_at_) +
                wire_time(bytes + capabilities_.header_bytes, capabilities_.rate_bps);
   }
-  void completed(uint64_t packets) { outstanding_ -= std::min(packets, outstanding_); }
+
+  /// Which channel packets of `send_data` went to, for `drained`.
+  void handed_over(uint8_t channel, uint64_t packets) { handed_over_[channel] += packets; }
+  void completed(uint8_t channel, uint64_t packets) {
+    outstanding_ -= std::min(packets, outstanding_);
+    completed_[channel % kMaxChannels] += packets;
+  }
+  const Mark& mark() const { return handed_over_; }
+  /// Whether all that was handed over before `mark` was taken has left.
+  bool drained(const Mark& mark) const {
+    return std::ranges::equal(mark, completed_, [](uint64_t m, uint64_t c) { return m <= c; });
+  }
 
  private:
   static constexpr int64_t kLeastAhead = 4;
@@ -52,6 +68,8 @@ class WireClock {
   uint64_t limit_;
   uint64_t outstanding_ = 0;
   Instant free_at_{};
+  Mark handed_over_{};
+  Mark completed_{};
 };
 
 }  // namespace longhaul
