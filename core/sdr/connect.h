@@ -77,7 +77,7 @@ uint32_t live_message_limit(uint32_t generations);
 
 /// A sentence when messages of `message_bytes`, as many as can be live, do not fill the path of
 /// `rate_bps` and `round_trip`: the limit, the rate that it leaves, and what would help. Nothing
-/// when they do, or when the path holds nothing.
+/// when they do, or when the path or a message holds nothing. `generations`: 1 to kMaxGenerations.
 std::optional<std::string> ceiling_note(uint32_t generations, uint64_t message_bytes,
                                         uint64_t rate_bps, Duration round_trip);
 

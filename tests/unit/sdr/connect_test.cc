@@ -204,6 +204,9 @@ TEST_CASE("sizes within the blob that contradict its length are refused") {
   CHECK_THAT(refusal(patched<uint8_t>(kPolicyAt, 255)), ContainsSubstring("do not add up"));
   CHECK_THAT(refusal(patched<uint8_t>(37, 5)), ContainsSubstring("do not add up"));
   CHECK_THAT(refusal(patched<uint8_t>(37, 3)), ContainsSubstring("do not add up"));
+  constexpr size_t kBackendSizeAt = 94;
+  CHECK_THAT(refusal(patched<uint16_t>(kBackendSizeAt, 2)), ContainsSubstring("do not add up"));
+  CHECK_THAT(refusal(patched<uint16_t>(kBackendSizeAt, 4)), ContainsSubstring("do not add up"));
   Blob headless = encode_connect_info(sample_info());
   headless.resize(20);
   headless[6] = std::byte{20};
