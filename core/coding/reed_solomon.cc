@@ -119,6 +119,26 @@ bool ascending_below(std::span<const uint32_t> values, uint32_t limit) {
          (values.empty() || values.back() < limit);
 }
 
+/// m x k coefficients, row by row. Those of a smaller m are the first rows of those of a larger
+/// one.
+std::vector<uint8_t> cauchy_matrix(uint32_t data_count, uint32_t parity_count) {
+  std::vector<uint8_t> matrix;
+  matrix.reserve(size_t{parity_count} * data_count);
+  for (uint32_t parity = 0; parity < parity_count; ++parity) {
+    for (uint32_t data = 0; data < data_count; ++data) {
+      matrix.push_back(gf256::inverse(static_cast<uint8_t>((data_count + parity) ^ data)));
+    }
+  }
+  return matrix;
+}
+
+uint64_t hash_matrix(uint32_t data_count, uint32_t parity_count,
+                     const std::vector<uint8_t>& matrix) {
+  uint64_t hash = mix64(data_count, parity_count);
+  for (const uint8_t entry : matrix) hash = mix64(hash, entry);
+  return hash;
+}
+
 /// Logarithm of the product of (point - other) over `others`, leaving `point` itself out.
 uint32_t log_distances(uint32_t point, std::span<const uint32_t> others) {
   uint32_t sum = 0;
@@ -135,15 +155,8 @@ ReedSolomon::ReedSolomon(uint32_t data_count, uint32_t parity_count)
   LONGHAUL_CHECK_OP(data_count, >=, 1u);
   LONGHAUL_CHECK_OP(parity_count, >=, 1u);
   LONGHAUL_CHECK_OP(uint64_t{data_count} + parity_count, <=, kMaxSymbols);
-  matrix_.reserve(size_t{parity_count} * data_count);
-  matrix_hash_ = mix64(data_count, parity_count);
-  for (uint32_t parity = 0; parity < parity_count; ++parity) {
-    for (uint32_t data = 0; data < data_count; ++data) {
-      const uint8_t entry = gf256::inverse(static_cast<uint8_t>((data_count + parity) ^ data));
-      matrix_.push_back(entry);
-      matrix_hash_ = mix64(matrix_hash_, entry);
-    }
-  }
+  matrix_ = cauchy_matrix(data_count, parity_count);
+  matrix_hash_ = hash_matrix(data_count, parity_count, matrix_);
   tables_ = expand(matrix_, data_count);
 }
 
@@ -211,6 +224,19 @@ void ReedSolomon::decode(const DecodePlan& plan, std::span<const std::byte* cons
   LONGHAUL_CHECK_OP(sources.size(), ==, data_count_);
   LONGHAUL_CHECK_OP(out.size(), ==, plan.erased_.size());
   multiply(plan.matrix_, plan.tables_, sources, out, bytes);
+}
+
+uint64_t code_matrix_hash() {
+  static const uint64_t hash = [] {
+    uint64_t all = 0;
+    for (uint32_t data_count = 1; data_count < kMaxSymbols; ++data_count) {
+      const uint32_t parity_count = kMaxSymbols - data_count;
+      all = mix64(all,
+                  hash_matrix(data_count, parity_count, cauchy_matrix(data_count, parity_count)));
+    }
+    return all;
+  }();
+  return hash;
 }
 
 }  // namespace longhaul

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/wire/bytes.h"
 #include "core/wire/immediate.h"
 
 namespace longhaul {
@@ -13,72 +14,12 @@ enum class Type : uint8_t { clear_to_send = 1, begin = 2, feedback = 3, probe = 
 constexpr uint8_t kHasBegin = 1;
 constexpr uint8_t kRepairRequested = 2;
 
-class Writer {
- public:
-  explicit Writer(std::vector<std::byte>& out) : out_(out) {}
-
-  template <class T>
-  void fixed(T value) {
-    for (size_t i = sizeof(T); i-- > 0;) out_.push_back(static_cast<std::byte>(value >> (8 * i)));
-  }
-  void varint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<std::byte>(value | 0x80));
-    out_.push_back(static_cast<std::byte>(value));
-  }
-
- private:
-  std::vector<std::byte>& out_;
-};
-
-/// Reads past the end yield zeros and set `truncated`; checked once at the end.
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  template <class T>
-  T fixed() {
-    if (bytes_.size() < sizeof(T)) return fail();
-    T value = 0;
-    for (size_t i = 0; i < sizeof(T); ++i) {
-      value =
-          static_cast<T>(static_cast<uint64_t>(value) << 8 | std::to_integer<uint64_t>(bytes_[i]));
-    }
-    bytes_ = bytes_.subspan(sizeof(T));
-    return value;
-  }
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (bytes_.empty()) return fail();
-      const auto byte = std::to_integer<uint64_t>(bytes_.front());
-      bytes_ = bytes_.subspan(1);
-      if (shift == 63 && byte > 1) break;
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    invalid = true;
-    return 0;
-  }
-  size_t left() const { return bytes_.size(); }
-
-  bool truncated = false;
-  bool invalid = false;
-
- private:
-  uint8_t fail() {
-    truncated = true;
-    bytes_ = {};
-    return 0;
-  }
-  std::span<const std::byte> bytes_;
-};
-
-void write_name(Writer& w, MessageRole role, uint64_t id) {
+void write_name(ByteWriter& w, MessageRole role, uint64_t id) {
   w.fixed(static_cast<uint8_t>(role));
   w.fixed(id);
 }
 
-void write(Writer& w, const ClearToSend& m) {
+void write(ByteWriter& w, const ClearToSend& m) {
   write_name(w, m.role, m.id);
   w.fixed(m.segment);
   w.fixed(m.generation);
@@ -87,7 +28,7 @@ void write(Writer& w, const ClearToSend& m) {
   w.fixed(m.key);
 }
 
-void write(Writer& w, const Begin& m) {
+void write(ByteWriter& w, const Begin& m) {
   write_name(w, m.role, m.id);
   w.fixed(m.bytes);
   w.fixed(m.user_immediate);
@@ -96,7 +37,7 @@ void write(Writer& w, const Begin& m) {
   w.fixed(m.stripes);
 }
 
-void write(Writer& w, const Feedback& m) {
+void write(ByteWriter& w, const Feedback& m) {
   write_name(w, m.role, m.id);
   w.fixed(static_cast<uint8_t>((m.has_begin ? kHasBegin : 0) |
                                (m.repair_requested ? kRepairRequested : 0)));
@@ -123,33 +64,33 @@ void write(Writer& w, const Feedback& m) {
   }
 }
 
-void write(Writer& w, const Probe& m) {
+void write(ByteWriter& w, const Probe& m) {
   w.fixed(m.id);
   w.fixed(m.sequence);
 }
 
-void write(Writer& w, const Complete& m) {
+void write(ByteWriter& w, const Complete& m) {
   write_name(w, m.role, m.id);
   w.fixed(static_cast<uint8_t>(m.status));
   w.fixed(m.checksum);
 }
 
-void write(Writer& w, const Retired& m) { write_name(w, m.role, m.id); }
+void write(ByteWriter& w, const Retired& m) { write_name(w, m.role, m.id); }
 
-MessageRole read_role(Reader& r) {
+MessageRole read_role(ByteReader& r) {
   const auto role = r.fixed<uint8_t>();
   r.invalid |= role > static_cast<uint8_t>(MessageRole::plain);
   return static_cast<MessageRole>(role);
 }
 
 /// Where a message speaks of a transfer as a whole, its role is `data`.
-MessageRole read_whole(Reader& r) {
+MessageRole read_whole(ByteReader& r) {
   const MessageRole role = read_role(r);
   r.invalid |= role == MessageRole::parity;
   return role;
 }
 
-ClearToSend read_clear_to_send(Reader& r) {
+ClearToSend read_clear_to_send(ByteReader& r) {
   ClearToSend m;
   m.role = read_role(r);
   m.id = r.fixed<uint64_t>();
@@ -162,7 +103,7 @@ ClearToSend read_clear_to_send(Reader& r) {
   return m;
 }
 
-Begin read_begin(Reader& r) {
+Begin read_begin(ByteReader& r) {
   Begin m;
   m.role = read_whole(r);
   m.id = r.fixed<uint64_t>();
@@ -178,7 +119,7 @@ Begin read_begin(Reader& r) {
   return m;
 }
 
-FeedbackSection read_section(Reader& r) {
+FeedbackSection read_section(ByteReader& r) {
   FeedbackSection section;
   section.begin = r.varint();
   const uint64_t length = r.varint();
@@ -202,7 +143,7 @@ FeedbackSection read_section(Reader& r) {
   return section;
 }
 
-Feedback read_feedback(Reader& r) {
+Feedback read_feedback(ByteReader& r) {
   Feedback m;
   m.role = read_whole(r);
   m.id = r.fixed<uint64_t>();
@@ -230,14 +171,14 @@ Feedback read_feedback(Reader& r) {
   return m;
 }
 
-Probe read_probe(Reader& r) {
+Probe read_probe(ByteReader& r) {
   Probe m;
   m.id = r.fixed<uint64_t>();
   m.sequence = r.fixed<uint32_t>();
   return m;
 }
 
-Complete read_complete(Reader& r) {
+Complete read_complete(ByteReader& r) {
   Complete m;
   m.role = read_whole(r);
   m.id = r.fixed<uint64_t>();
@@ -248,7 +189,7 @@ Complete read_complete(Reader& r) {
   return m;
 }
 
-Retired read_retired(Reader& r) {
+Retired read_retired(ByteReader& r) {
   Retired m;
   m.role = read_whole(r);
   m.id = r.fixed<uint64_t>();
@@ -259,7 +200,7 @@ Retired read_retired(Reader& r) {
 
 void encode_control(uint64_t connection, const ControlMessage& message,
                     std::vector<std::byte>& out) {
-  Writer w(out);
+  ByteWriter w(out);
   w.fixed(kControlVersion);
   w.fixed(static_cast<uint8_t>(message.index() + 1));
   w.fixed(connection);
@@ -267,7 +208,7 @@ void encode_control(uint64_t connection, const ControlMessage& message,
 }
 
 std::variant<ParsedControl, ControlError> parse_control(std::span<const std::byte> bytes) {
-  Reader r(bytes);
+  ByteReader r(bytes);
   const auto version = r.fixed<uint8_t>();
   const auto type = r.fixed<uint8_t>();
   ParsedControl parsed;
