@@ -63,6 +63,7 @@ QueuePairAttributes attributes_of(const PathSpec& path, const MessageSpec& messa
   attributes.generations = message.generations;
   attributes.channels = message.channels;
   attributes.round_trip = path.propagation * 2;
+  attributes.reordering = path.reordering();
   attributes.give_up = message.give_up;
   return attributes;
 }

@@ -2,6 +2,7 @@
 
 /// The path between two simulated hosts.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct PathSpec {
   DisorderSpec disorder;  ///< data direction
   std::vector<Duration> channel_delays;  ///< both directions; see LinkSpec
 
+  /// How much later than its successors a packet may arrive.
+  Duration reordering() const {
+    Duration bound = disorder.late_up_to;
+    if (!channel_delays.empty()) bound += *std::ranges::max_element(channel_delays);
+    return bound;
+  }
   uint64_t effective_nic_rate_bps() const { return nic_rate_bps == 0 ? rate_bps : nic_rate_bps; }
 };
 

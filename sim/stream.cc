@@ -22,7 +22,7 @@ QueuePairAttributes attributes_of(const PathSpec& path, const StreamSpec& spec, 
   attributes.generations = spec.generations;
   attributes.channels = spec.channels;
   attributes.round_trip = path.propagation * 2;
-  attributes.reordering = spec.reordering;
+  attributes.reordering = spec.reordering.value_or(path.reordering());
   attributes.quarantine = spec.quarantine;
   attributes.give_up = spec.give_up;
   return attributes;

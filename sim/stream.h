@@ -21,7 +21,7 @@ struct StreamSpec {
   uint32_t chunk_packets = 16;
   uint8_t generations = 4;
   uint8_t channels = 1;
-  Duration reordering = Duration::milliseconds(1);
+  std::optional<Duration> reordering;  ///< bound that is assumed; absent: that of the path
   std::optional<Duration> quarantine;  ///< see QueuePairAttributes
   bool late_write_fence = true;
   Duration give_up = Duration::seconds(60);

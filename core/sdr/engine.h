@@ -62,7 +62,7 @@ struct Engine {
         capabilities(b.capabilities()),
         mtu_bytes(capabilities.mtu_bytes),
         coder(c),
-        round_trip(a.round_trip),
+        round_trip(a.round_trip, a.reordering),
         slots(a.generations, std::min(a.max_messages, live_message_limit(a.generations)),
               a.effective_quarantine(), a.reordering) {}
 
