@@ -1,0 +1,2 @@
+#include "core/sdr/arrival_table.h"
+#include "tests/catch.h"
