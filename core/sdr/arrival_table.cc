@@ -59,6 +59,9 @@ ArrivalTable::ArrivalTable(uint32_t generations, uint32_t chunk_packets, uint32_
                            uint32_t news_capacity)
     : generations_(generations),
       chunk_packets_(chunk_packets),
+      chunk_kind_(chunk_packets == 1         ? ChunkKind::single
+                  : 64 % chunk_packets == 0 ? ChunkKind::within_word
+                                            : ChunkKind::counted),
       stamps_(size_t{generations} * kSlotsPerGeneration),
       messages_(stamps_.size()),
       workers_([&] {
@@ -70,6 +73,9 @@ ArrivalTable::ArrivalTable(uint32_t generations, uint32_t chunk_packets, uint32_
   LONGHAUL_CHECK(generations >= 1 && generations <= kMaxGenerations);
   LONGHAUL_CHECK(chunk_packets >= 1);
   LONGHAUL_CHECK(workers >= 1 && workers <= kMaxArrivalWorkers);
+  if (chunk_kind_ != ChunkKind::within_word) return;
+  chunk_shift_ = static_cast<unsigned>(std::countr_zero(chunk_packets));
+  chunk_mask_ = ~uint64_t{0} >> (64 - chunk_packets);
 }
 
 void ArrivalTable::arm(SlotId id, uint32_t packets) {
@@ -82,7 +88,7 @@ void ArrivalTable::arm(SlotId id, uint32_t packets) {
   const size_t chunks_at =
       (kHeadWords + words_for(packets) + kLineWords - 1) / kLineWords * kLineWords - kHeadWords;
   const size_t chunk_words = words_for(chunks);
-  const size_t counts = words_hold_whole_chunks() ? 0 : chunks;
+  const size_t counts = chunk_kind_ != ChunkKind::counted ? 0 : chunks;
   const size_t bytes = sizeof(Message) + (chunks_at + chunk_words) * 8 + counts * 4;
 
   const auto block = memory_.allocate(bytes);
@@ -151,8 +157,7 @@ struct ArrivalTable::WordArrivals {
   uint64_t bits;
   uint32_t place;
   uint32_t user_immediate;
-  uint16_t first_completion;
-  uint16_t completions;
+  size_t first_completion;
 };
 
 /// One call of merge(). It goes through completions in parts: first all words of a part are found
@@ -165,30 +170,27 @@ class ArrivalTable::Merge {
   }
   ~Merge() {
     auto& values = worker_.counters.values;
-    add(values[0], tally_.fresh);
-    add(values[1], tally_.duplicate);
-    add(values[2], tally_.late);
-    if (rare_) {
-      add(values[3], tally_.beyond_message);
-      add(values[4], tally_.error);
-      add(values[5], tally_.unexpected);
-      add(values[6], tally_.unknown_generation);
-    }
+    add(values[0], fresh_);
+    add(values[1], accepted_ - fresh_ - late_ - beyond_message_);
+    add(values[2], late_);
+    add(values[3], beyond_message_);
     worker_.presence.leave();
   }
   Merge(const Merge&) = delete;
   Merge& operator=(const Merge&) = delete;
 
-  /// At most kPartCompletions, and room for as much news.
-  template <bool Shared>
-  void part(std::span<const ReceiveCompletion> completions) {
-    std::array<WordArrivals, kPartCompletions> words;
-    const size_t count = gather(completions, words.data());
-    size_t news = 0;
-    for (size_t i = 0; i < count; ++i) {
-      if (apply<Shared>(words[i], completions, worker_.news.item_ahead(news))) ++news;
+  template <bool Shared, ChunkKind Kind>
+  size_t run(std::span<const ReceiveCompletion> completions) {
+    size_t taken = 0;
+    while (taken < completions.size()) {
+      const size_t wanted = std::min(completions.size() - taken, kPartCompletions);
+      // A completion makes at most one piece of news.
+      const std::span<News> room = worker_.news.writable(wanted);
+      if (room.empty()) break;
+      part<Shared, Kind>(completions.subspan(taken, room.size()), room.data());
+      taken += room.size();
     }
-    if (news != 0) worker_.news.publish(news);
+    return taken;
   }
 
  private:
@@ -197,41 +199,81 @@ class ArrivalTable::Merge {
                kCompletionSuccess &&
            completion.wr_id < table_.generations_;
   }
-  static uint32_t place_of(uint64_t generation, uint32_t immediate) {
-    return static_cast<uint32_t>(generation) << kSlotWordBits |
-           immediate >> (32 - kSlotWordBits);
+  static uint32_t place_of(const ReceiveCompletion& completion) {
+    return static_cast<uint32_t>(completion.wr_id) << kSlotWordBits |
+           swap_network_order(completion.imm_data) >> (32 - kSlotWordBits);
   }
+  static uint32_t word_of(uint32_t place) { return place % (1u << kWordBits); }
 
-  size_t gather(std::span<const ReceiveCompletion> completions, WordArrivals* words) {
-    size_t count = 0;
-    for (size_t i = 0; i < completions.size();) {
-      if (!acceptable(completions[i])) [[unlikely]] {
-        refuse(completions[i++]);
+  template <bool Shared, ChunkKind Kind>
+  void part(std::span<const ReceiveCompletion> completions, News* const room) {
+    std::array<WordArrivals, kPartCompletions> words;
+    const size_t count = gather(completions, words.data());
+    const Instant now = now_;
+    uint64_t fresh_count = 0;
+    News* news = room;
+    for (const WordArrivals& word : std::span(words.data(), count)) {
+      Message* const message = word.message;
+      if (message == nullptr) [[unlikely]] {
+        late_ += count_same_word(word, completions, 0);
         continue;
       }
-      const uint64_t generation = completions[i].wr_id;
-      uint32_t immediate = swap_network_order(completions[i].imm_data);
-      const uint32_t place = place_of(generation, immediate);
-      const size_t first = i;
-      uint64_t bits = 0;
-      uint32_t user_immediate = 0;
-      do {
-        const auto [slot, offset, fragment] = Immediate::decode(immediate);
-        bits |= uint64_t{1} << offset % 64;
-        user_immediate |= fragment << Immediate::shift_of(offset);
-        if (++i == completions.size()) break;
-        immediate = swap_network_order(completions[i].imm_data);
-      } while (acceptable(completions[i]) && place_of(completions[i].wr_id, immediate) == place);
-
-      worker_.consumed[generation] += static_cast<uint32_t>(i - first);
-      Message* const message =
-          table_.messages_[place >> kWordBits].load(std::memory_order_seq_cst);
-      prefetch(message, place % (1u << kWordBits));
-      words[count++] = {message,        bits,
-                        place,          user_immediate,
-                        static_cast<uint16_t>(first), static_cast<uint16_t>(i - first)};
+      const uint32_t word_index = word_of(word.place);
+      uint64_t bits = word.bits;
+      if ((word_index + 1) * 64 > message->packets) [[unlikely]] {
+        beyond_message_ += count_same_word(word, completions, message->packets);
+        bits &= bits_before(message->packets, word_index * 64);
+        if (bits == 0) continue;
+      }
+      const uint64_t before = set_bits<Shared>(message->packet_words()[word_index], bits);
+      const uint64_t fresh = bits & ~before;
+      if (fresh == 0) continue;
+      fresh_count += static_cast<uint64_t>(std::popcount(fresh));
+      publish<Shared, Kind>(*message, word_index, fresh, before | bits);
+      // Field by field: from a whole struct GCC makes stores that stall.
+      news->bits = fresh;
+      news->last_arrival = now;
+      news->place = word.place;
+      news->stamp = message->stamp;
+      news->user_immediate = word.user_immediate;
+      ++news;
     }
-    return count;
+    fresh_ += fresh_count;
+    if (news != room) worker_.news.publish(static_cast<size_t>(news - room));
+  }
+
+  size_t gather(std::span<const ReceiveCompletion> completions, WordArrivals* const words) {
+    const auto* const messages = table_.messages_.data();
+    uint32_t* const consumed = worker_.consumed.data();
+    WordArrivals* word = words - 1;
+    uint32_t last_place = ~0u;  // of no word: generations have too few bits
+    uint64_t bits = 0;
+    uint32_t user_immediate = 0;
+    for (size_t i = 0; i < completions.size(); ++i) {
+      const ReceiveCompletion& completion = completions[i];
+      if (!acceptable(completion)) [[unlikely]] {
+        refuse(completion);
+        continue;
+      }
+      ++consumed[completion.wr_id];
+      const uint32_t place = place_of(completion);
+      if (place != last_place) {
+        last_place = place;
+        bits = 0;
+        user_immediate = 0;
+        ++word;
+        word->message = messages[place >> kWordBits].load(std::memory_order_seq_cst);
+        prefetch(word->message, word_of(place));
+        word->place = place;
+        word->first_completion = i;
+      }
+      const auto [slot, offset, fragment] =
+          Immediate::decode(swap_network_order(completion.imm_data));
+      word->bits = bits |= uint64_t{1} << offset % 64;
+      word->user_immediate = user_immediate |= fragment << Immediate::shift_of(offset);
+      ++accepted_;
+    }
+    return static_cast<size_t>(word + 1 - words);
   }
 
   static void prefetch(Message* message, uint32_t word) {
@@ -241,87 +283,65 @@ class ArrivalTable::Merge {
   }
 
   void refuse(const ReceiveCompletion& completion) {
-    rare_ = true;
+    auto& values = worker_.counters.values;
     if (completion.wr_id >= table_.generations_) {
-      ++tally_.unknown_generation;
+      add(values[6], 1);
       return;
     }
     ++worker_.consumed[completion.wr_id];
-    ++(completion.status != kCompletionSuccess ? tally_.error : tally_.unexpected);
+    add(values[completion.status != kCompletionSuccess ? 4 : 5], 1);
   }
 
-  /// True if there is news, which is then in `news`.
-  template <bool Shared>
-  bool apply(const WordArrivals& word, std::span<const ReceiveCompletion> completions,
-             News& news) {
-    Message* const message = word.message;
-    if (message == nullptr) [[unlikely]] {
-      tally_.late += word.completions;
-      return false;
-    }
-    uint64_t bits = word.bits;
-    uint64_t count = word.completions;
-    const uint32_t word_index = word.place % (1u << kWordBits);
-    const uint32_t first_packet = word_index * 64;
-    if (first_packet + static_cast<uint32_t>(std::bit_width(bits)) > message->packets)
-        [[unlikely]] {
-      count -= count_beyond(word, completions);
-      if (count == 0) return false;
-      bits &= ~uint64_t{0} >> (64 - (message->packets - first_packet));
-    }
-    const uint64_t before = set_bits<Shared>(message->packet_words()[word_index], bits);
-    const uint64_t fresh = bits & ~before;
-    const auto fresh_count = static_cast<uint64_t>(std::popcount(fresh));
-    tally_.fresh += fresh_count;
-    tally_.duplicate += count - fresh_count;
-    if (fresh == 0) return false;
-
-    if (table_.words_hold_whole_chunks()) {
-      publish_within_word<Shared>(*message, word_index, fresh, before | bits);
-    } else {
-      publish_counted<Shared>(*message, first_packet, fresh);
-    }
-    news = {fresh, now_, word.place, message->stamp, word.user_immediate};
-    return true;
-  }
-
-  uint64_t count_beyond(const WordArrivals& word, std::span<const ReceiveCompletion> completions) {
-    uint64_t beyond = 0;
-    for (const auto& completion :
-         completions.subspan(word.first_completion, word.completions)) {
+  /// Completions that went into `word` and are for packet `first_packet` of the message or a later
+  /// one. Rarely wanted, so it is not kept.
+  uint64_t count_same_word(const WordArrivals& word, std::span<const ReceiveCompletion> completions,
+                           uint32_t first_packet) const {
+    uint64_t count = 0;
+    for (const auto& completion : completions.subspan(word.first_completion)) {
+      if (!acceptable(completion)) continue;
+      if (place_of(completion) != word.place) break;
       const uint32_t immediate = swap_network_order(completion.imm_data);
-      beyond += Immediate::decode(immediate).offset >= word.message->packets;
+      count += Immediate::decode(immediate).offset >= first_packet;
     }
-    rare_ = true;
-    tally_.beyond_message += beyond;
-    return beyond;
+    return count;
+  }
+
+  /// Bits of a word that starts with packet `first` for packets below `end`.
+  static uint64_t bits_before(uint32_t end, uint32_t first) {
+    if (end <= first) return 0;
+    return end - first >= 64 ? ~uint64_t{0} : (uint64_t{1} << (end - first)) - 1;
   }
 
   // The order of memory. A packet is in memory before its completion is seen, and merged after.
   // Every worker that takes part in a chunk makes acq_rel read-modify-writes of the same word (or
-  // count), one after the other; the last one sees that the chunk is complete, and it alone does,
-  // so it happens after what the others had seen. It then publishes with release, and whoever reads
+  // count), one after the other; the last one, and it alone, sees that the chunk is complete, and
+  // happens after all that the others had seen. It then publishes with release, and whoever reads
   // the bit with acquire comes after all of them.
 
-  /// A word holds whole chunks. `now_set` is the packet word as this worker has left it.
+  /// `now_set` is the packet word as this worker has left it.
+  template <bool Shared, ChunkKind Kind>
+  void publish(Message& message, uint32_t word_index, uint64_t fresh, uint64_t now_set) {
+    if constexpr (Kind == ChunkKind::single) {
+      publish_bits<Shared>(message.chunk_words()[word_index], fresh);
+    } else if constexpr (Kind == ChunkKind::within_word) {
+      publish_within_word<Shared>(message, word_index, fresh, now_set);
+    } else {
+      publish_counted<Shared>(message, word_index * 64, fresh);
+    }
+  }
+
   template <bool Shared>
   void publish_within_word(Message& message, uint32_t word_index, uint64_t fresh,
                            uint64_t now_set) {
-    const uint32_t chunk_packets = table_.chunk_packets_;
-    if (chunk_packets == 1) {
-      publish_bits<Shared>(message.chunk_words()[word_index], fresh);
-      return;
-    }
-    const auto shift = static_cast<unsigned>(std::countr_zero(chunk_packets));
-    const uint64_t chunk_mask = ~uint64_t{0} >> (64 - chunk_packets);
+    const unsigned shift = table_.chunk_shift_;
+    const uint64_t chunk_mask = table_.chunk_mask_;
     // Bits behind the last packet never arrive; they must not keep a short last chunk waiting.
-    const uint32_t left = message.packets - word_index * 64;
-    if (left < 64) now_set |= ~uint64_t{0} << left;
+    now_set |= ~bits_before(message.packets, word_index * 64);
     uint64_t complete = 0;
     do {
       const unsigned chunk = static_cast<unsigned>(std::countr_zero(fresh)) >> shift;
       const uint64_t mask = chunk_mask << (chunk << shift);
-      if ((now_set & mask) == mask) complete |= uint64_t{1} << chunk;
+      complete |= uint64_t{(now_set & mask) == mask} << chunk;
       fresh &= ~mask;
     } while (fresh != 0);
     if (complete == 0) return;
@@ -329,7 +349,7 @@ class ArrivalTable::Merge {
     publish_bits<Shared>(message.chunk_words()[first_chunk / 64], complete << first_chunk % 64);
   }
 
-  /// Chunks lie across words: each has a count of the packets that it lacks.
+  /// Each chunk has a count of the packets that it lacks.
   template <bool Shared>
   void publish_counted(Message& message, uint32_t first_packet, uint64_t fresh) {
     const uint32_t chunk_packets = table_.chunk_packets_;
@@ -339,8 +359,7 @@ class ArrivalTable::Merge {
     while (fresh != 0) {
       const uint32_t packet = first_packet + static_cast<uint32_t>(std::countr_zero(fresh));
       const uint32_t chunk = packet / chunk_packets;
-      const uint32_t in_word = (chunk + 1) * chunk_packets - first_packet;  // end of the chunk
-      const uint64_t mask = in_word >= 64 ? ~uint64_t{0} : (uint64_t{1} << in_word) - 1;
+      const uint64_t mask = bits_before((chunk + 1) * chunk_packets, first_packet);
       const auto count = static_cast<uint32_t>(std::popcount(fresh & mask));
       if (subtract<Shared>(missing[chunk], count) == 0)
         publish_bits<Shared>(words[chunk / 64], uint64_t{1} << chunk % 64);
@@ -351,29 +370,29 @@ class ArrivalTable::Merge {
   ArrivalTable& table_;
   Worker& worker_;
   Instant now_;
-  ArrivalCounters tally_;
-  bool rare_ = false;  ///< one of the counters that mostly stay has changed
+  uint64_t accepted_ = 0;  ///< fresh, duplicate, late or beyond the message
+  uint64_t fresh_ = 0;
+  uint64_t late_ = 0;
+  uint64_t beyond_message_ = 0;
 };
 
 size_t ArrivalTable::merge(uint32_t worker_number, Instant now,
                            std::span<const ReceiveCompletion> completions) {
   LONGHAUL_CHECK(worker_number < workers_.size());
-  Worker& worker = *workers_[worker_number];
-  Merge merge(*this, worker, now);
-  size_t taken = 0;
-  while (taken < completions.size()) {
-    const size_t wanted = std::min(completions.size() - taken, kPartCompletions);
-    const size_t count = std::min(wanted, worker.news.room(wanted));
-    if (count == 0) break;
-    const auto part = completions.subspan(taken, count);
-    if (workers_.size() == 1) {
-      merge.part<false>(part);
-    } else {
-      merge.part<true>(part);
-    }
-    taken += count;
+  Merge batch(*this, *workers_[worker_number], now);
+  const bool shared = workers_.size() > 1;
+  switch (chunk_kind_) {
+    case ChunkKind::single:
+      return shared ? batch.run<true, ChunkKind::single>(completions)
+                    : batch.run<false, ChunkKind::single>(completions);
+    case ChunkKind::within_word:
+      return shared ? batch.run<true, ChunkKind::within_word>(completions)
+                    : batch.run<false, ChunkKind::within_word>(completions);
+    case ChunkKind::counted:
+      return shared ? batch.run<true, ChunkKind::counted>(completions)
+                    : batch.run<false, ChunkKind::counted>(completions);
   }
-  return taken;
+  return 0;
 }
 
 }  // namespace longhaul

@@ -130,8 +130,10 @@ class ArrivalTable {
     Counters counters;
   };
 
+  /// How packets make up chunks: one each; several chunks in a packet word; chunks across words.
+  enum class ChunkKind : uint8_t { single, within_word, counted };
+
   struct WordArrivals;
-  struct Tally;
   class Merge;
 
   size_t index_of(SlotId id) const {
@@ -141,10 +143,12 @@ class ArrivalTable {
   uint32_t chunks_of(uint32_t packets) const {
     return packets / chunk_packets_ + (packets % chunk_packets_ != 0);
   }
-  bool words_hold_whole_chunks() const { return 64 % chunk_packets_ == 0; }
 
   uint32_t generations_;
   uint32_t chunk_packets_;
+  ChunkKind chunk_kind_;
+  unsigned chunk_shift_ = 0;  ///< within_word: log2 of chunk_packets_
+  uint64_t chunk_mask_ = 0;   ///< within_word: a chunk's packets in a word
   uint32_t last_stamp_ = 0;
   std::vector<uint32_t> stamps_;                 ///< by slot, the owner's own; 0: not armed
   std::vector<std::atomic<Message*>> messages_;  ///< by slot, read by workers; null: not armed

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "core/base/check.h"
@@ -25,20 +25,20 @@ class SingleProducerRing {
     LONGHAUL_CHECK(std::has_single_bit(capacity));
   }
 
-  /// Producer: how many items there is room for. Asks for the consumer's position, which costs a
-  /// cache miss, only when there would be fewer than `wanted` otherwise.
-  size_t room(size_t wanted) {
+  /// Producer: free places in a row, at most `wanted`; none when the ring is full. Asks for the
+  /// consumer's position, which costs a cache miss, only when it has to.
+  std::span<T> writable(size_t wanted) {
+    const size_t at = head_ & mask_;
+    wanted = std::min(wanted, items_.size() - at);
     size_t room = items_.size() - (head_ - tail_seen_);
     if (room < wanted) {
       tail_seen_ = tail_.load(std::memory_order_acquire);
       room = items_.size() - (head_ - tail_seen_);
     }
-    return room;
+    return {items_.data() + at, std::min(wanted, room)};
   }
 
-  /// Producer: the item that will be the `ahead`-th that publish() hands over, below room().
-  T& item_ahead(size_t ahead) { return items_[(head_ + ahead) & mask_]; }
-
+  /// Producer: hands over the first `count` of writable().
   void publish(size_t count) {
     head_ += count;
     head_published_.store(head_, std::memory_order_release);
@@ -50,7 +50,12 @@ class SingleProducerRing {
   size_t consume(Visit&& visit) {
     const uint64_t begin = tail_.load(std::memory_order_relaxed);
     const uint64_t end = head_published_.load(std::memory_order_acquire);
-    for (uint64_t at = begin; at != end; ++at) visit(std::as_const(items_[at & mask_]));
+    for (uint64_t at = begin; at != end;) {
+      const size_t offset = at & mask_;
+      const size_t row = std::min<size_t>(end - at, items_.size() - offset);
+      for (const T& item : std::span<const T>(items_).subspan(offset, row)) visit(item);
+      at += row;
+    }
     if (end != begin) tail_.store(end, std::memory_order_release);
     return end - begin;
   }
