@@ -55,13 +55,19 @@ void add(std::atomic<uint64_t>& counter, uint64_t amount) {
 
 }  // namespace
 
+ArrivalTable::ChunkLayout::ChunkLayout(uint32_t chunk_packets) : packets(chunk_packets) {
+  LONGHAUL_CHECK(packets >= 1);
+  kind = packets == 1 ? Kind::single : 64 % packets == 0 ? Kind::within_word : Kind::counted;
+  if (kind == Kind::within_word) {
+    shift = static_cast<unsigned>(std::countr_zero(packets));
+    mask = ~uint64_t{0} >> (64 - packets);
+  }
+}
+
 ArrivalTable::ArrivalTable(uint32_t generations, uint32_t chunk_packets, uint32_t workers,
                            uint32_t news_capacity)
     : generations_(generations),
-      chunk_packets_(chunk_packets),
-      chunk_kind_(chunk_packets == 1         ? ChunkKind::single
-                  : 64 % chunk_packets == 0 ? ChunkKind::within_word
-                                            : ChunkKind::counted),
+      layout_(chunk_packets),
       stamps_(size_t{generations} * kSlotsPerGeneration),
       messages_(stamps_.size()),
       workers_([&] {
@@ -71,24 +77,20 @@ ArrivalTable::ArrivalTable(uint32_t generations, uint32_t chunk_packets, uint32_
       }()),
       memory_(presences_of(workers_)) {
   LONGHAUL_CHECK(generations >= 1 && generations <= kMaxGenerations);
-  LONGHAUL_CHECK(chunk_packets >= 1);
   LONGHAUL_CHECK(workers >= 1 && workers <= kMaxArrivalWorkers);
-  if (chunk_kind_ != ChunkKind::within_word) return;
-  chunk_shift_ = static_cast<unsigned>(std::countr_zero(chunk_packets));
-  chunk_mask_ = ~uint64_t{0} >> (64 - chunk_packets);
 }
 
 void ArrivalTable::arm(SlotId id, uint32_t packets) {
   const size_t index = index_of(id);
   LONGHAUL_CHECK(stamps_[index] == 0 && packets <= kMaxMessagePackets);
-  const uint32_t chunks = chunks_of(packets);
+  const uint32_t chunks = layout_.chunks_of(packets);
   // Users poll chunk words: on lines of their own, lest that slow down the merging of packets.
   constexpr size_t kLineWords = kCacheLineBytes / 8;
   constexpr size_t kHeadWords = sizeof(Message) / 8;
   const size_t chunks_at =
       (kHeadWords + words_for(packets) + kLineWords - 1) / kLineWords * kLineWords - kHeadWords;
   const size_t chunk_words = words_for(chunks);
-  const size_t counts = chunk_kind_ != ChunkKind::counted ? 0 : chunks;
+  const size_t counts = layout_.kind != ChunkLayout::Kind::counted ? 0 : chunks;
   const size_t bytes = sizeof(Message) + (chunks_at + chunk_words) * 8 + counts * 4;
 
   const auto block = memory_.allocate(bytes);
@@ -96,11 +98,13 @@ void ArrivalTable::arm(SlotId id, uint32_t packets) {
   auto* const message = new (block.bytes)
       Message{packets, last_stamp_, static_cast<uint32_t>(chunks_at), block.size_class};
   std::fill_n(message->packet_words(), words_for(packets), 0);
+  // Bits behind the last packet never arrive; they must not keep a short last chunk waiting.
+  if (packets % 64 != 0) message->packet_words()[packets / 64] = ~uint64_t{0} << packets % 64;
   std::fill_n(message->chunk_words(), chunk_words, 0);
   if (counts != 0) {
     auto* const missing = reinterpret_cast<uint32_t*>(message->chunk_words() + chunk_words);
-    std::fill_n(missing, chunks, chunk_packets_);
-    missing[chunks - 1] = packets - (chunks - 1) * chunk_packets_;
+    std::fill_n(missing, chunks, layout_.packets);
+    missing[chunks - 1] = packets - (chunks - 1) * layout_.packets;
   }
   stamps_[index] = last_stamp_;
   messages_[index].store(message, std::memory_order_seq_cst);
@@ -119,7 +123,7 @@ std::span<const uint64_t> ArrivalTable::chunk_words(SlotId id) const {
   const size_t index = index_of(id);
   LONGHAUL_CHECK(stamps_[index] != 0);
   Message* const message = messages_[index].load(std::memory_order_relaxed);
-  return {message->chunk_words(), words_for(chunks_of(message->packets))};
+  return {message->chunk_words(), words_for(layout_.chunks_of(message->packets))};
 }
 
 ArrivalCounters ArrivalTable::counters(uint32_t worker) const {
@@ -171,7 +175,7 @@ class ArrivalTable::Merge {
   ~Merge() {
     auto& values = worker_.counters.values;
     add(values[0], fresh_);
-    add(values[1], accepted_ - fresh_ - late_ - beyond_message_);
+    add(values[1], merged_ - refused_ - fresh_ - late_ - beyond_message_);
     add(values[2], late_);
     add(values[3], beyond_message_);
     worker_.presence.leave();
@@ -179,7 +183,7 @@ class ArrivalTable::Merge {
   Merge(const Merge&) = delete;
   Merge& operator=(const Merge&) = delete;
 
-  template <bool Shared, ChunkKind Kind>
+  template <bool Shared, ChunkLayout::Kind Kind>
   size_t run(std::span<const ReceiveCompletion> completions) {
     size_t taken = 0;
     while (taken < completions.size()) {
@@ -190,14 +194,15 @@ class ArrivalTable::Merge {
       part<Shared, Kind>(completions.subspan(taken, room.size()), room.data());
       taken += room.size();
     }
+    merged_ += taken;
     return taken;
   }
 
  private:
-  bool acceptable(const ReceiveCompletion& completion) const {
+  static bool acceptable(const ReceiveCompletion& completion, uint32_t generations) {
     return (completion.status | (completion.opcode ^ kReceiveWithImmediate)) ==
                kCompletionSuccess &&
-           completion.wr_id < table_.generations_;
+           completion.wr_id < generations;
   }
   static uint32_t place_of(const ReceiveCompletion& completion) {
     return static_cast<uint32_t>(completion.wr_id) << kSlotWordBits |
@@ -205,10 +210,11 @@ class ArrivalTable::Merge {
   }
   static uint32_t word_of(uint32_t place) { return place % (1u << kWordBits); }
 
-  template <bool Shared, ChunkKind Kind>
+  template <bool Shared, ChunkLayout::Kind Kind>
   void part(std::span<const ReceiveCompletion> completions, News* const room) {
     std::array<WordArrivals, kPartCompletions> words;
     const size_t count = gather(completions, words.data());
+    const ChunkLayout layout = table_.layout_;
     const Instant now = now_;
     uint64_t fresh_count = 0;
     News* news = room;
@@ -229,7 +235,7 @@ class ArrivalTable::Merge {
       const uint64_t fresh = bits & ~before;
       if (fresh == 0) continue;
       fresh_count += static_cast<uint64_t>(std::popcount(fresh));
-      publish<Shared, Kind>(*message, word_index, fresh, before | bits);
+      publish<Shared, Kind>(layout, *message, word_index, fresh, before | bits);
       // Field by field: from a whole struct GCC makes stores that stall.
       news->bits = fresh;
       news->last_arrival = now;
@@ -243,6 +249,7 @@ class ArrivalTable::Merge {
   }
 
   size_t gather(std::span<const ReceiveCompletion> completions, WordArrivals* const words) {
+    const uint32_t generations = table_.generations_;
     const auto* const messages = table_.messages_.data();
     uint32_t* const consumed = worker_.consumed.data();
     WordArrivals* word = words - 1;
@@ -251,7 +258,7 @@ class ArrivalTable::Merge {
     uint32_t user_immediate = 0;
     for (size_t i = 0; i < completions.size(); ++i) {
       const ReceiveCompletion& completion = completions[i];
-      if (!acceptable(completion)) [[unlikely]] {
+      if (!acceptable(completion, generations)) [[unlikely]] {
         refuse(completion);
         continue;
       }
@@ -271,7 +278,6 @@ class ArrivalTable::Merge {
           Immediate::decode(swap_network_order(completion.imm_data));
       word->bits = bits |= uint64_t{1} << offset % 64;
       word->user_immediate = user_immediate |= fragment << Immediate::shift_of(offset);
-      ++accepted_;
     }
     return static_cast<size_t>(word + 1 - words);
   }
@@ -283,6 +289,7 @@ class ArrivalTable::Merge {
   }
 
   void refuse(const ReceiveCompletion& completion) {
+    ++refused_;
     auto& values = worker_.counters.values;
     if (completion.wr_id >= table_.generations_) {
       add(values[6], 1);
@@ -298,7 +305,7 @@ class ArrivalTable::Merge {
                            uint32_t first_packet) const {
     uint64_t count = 0;
     for (const auto& completion : completions.subspan(word.first_completion)) {
-      if (!acceptable(completion)) continue;
+      if (!acceptable(completion, table_.generations_)) continue;
       if (place_of(completion) != word.place) break;
       const uint32_t immediate = swap_network_order(completion.imm_data);
       count += Immediate::decode(immediate).offset >= first_packet;
@@ -319,28 +326,26 @@ class ArrivalTable::Merge {
   // the bit with acquire comes after all of them.
 
   /// `now_set` is the packet word as this worker has left it.
-  template <bool Shared, ChunkKind Kind>
-  void publish(Message& message, uint32_t word_index, uint64_t fresh, uint64_t now_set) {
-    if constexpr (Kind == ChunkKind::single) {
+  template <bool Shared, ChunkLayout::Kind Kind>
+  static void publish(ChunkLayout layout, Message& message, uint32_t word_index, uint64_t fresh,
+                      uint64_t now_set) {
+    if constexpr (Kind == ChunkLayout::Kind::single) {
       publish_bits<Shared>(message.chunk_words()[word_index], fresh);
-    } else if constexpr (Kind == ChunkKind::within_word) {
-      publish_within_word<Shared>(message, word_index, fresh, now_set);
+    } else if constexpr (Kind == ChunkLayout::Kind::within_word) {
+      publish_within_word<Shared>(layout, message, word_index, fresh, now_set);
     } else {
-      publish_counted<Shared>(message, word_index * 64, fresh);
+      publish_counted<Shared>(layout, message, word_index * 64, fresh);
     }
   }
 
   template <bool Shared>
-  void publish_within_word(Message& message, uint32_t word_index, uint64_t fresh,
-                           uint64_t now_set) {
-    const unsigned shift = table_.chunk_shift_;
-    const uint64_t chunk_mask = table_.chunk_mask_;
-    // Bits behind the last packet never arrive; they must not keep a short last chunk waiting.
-    now_set |= ~bits_before(message.packets, word_index * 64);
+  static void publish_within_word(ChunkLayout layout, Message& message, uint32_t word_index,
+                                  uint64_t fresh, uint64_t now_set) {
+    const unsigned shift = layout.shift;
     uint64_t complete = 0;
     do {
       const unsigned chunk = static_cast<unsigned>(std::countr_zero(fresh)) >> shift;
-      const uint64_t mask = chunk_mask << (chunk << shift);
+      const uint64_t mask = layout.mask << (chunk << shift);
       complete |= uint64_t{(now_set & mask) == mask} << chunk;
       fresh &= ~mask;
     } while (fresh != 0);
@@ -351,15 +356,15 @@ class ArrivalTable::Merge {
 
   /// Each chunk has a count of the packets that it lacks.
   template <bool Shared>
-  void publish_counted(Message& message, uint32_t first_packet, uint64_t fresh) {
-    const uint32_t chunk_packets = table_.chunk_packets_;
+  static void publish_counted(ChunkLayout layout, Message& message, uint32_t first_packet,
+                              uint64_t fresh) {
     uint64_t* const words = message.chunk_words();
     auto* const missing =
-        reinterpret_cast<uint32_t*>(words + words_for(table_.chunks_of(message.packets)));
+        reinterpret_cast<uint32_t*>(words + words_for(layout.chunks_of(message.packets)));
     while (fresh != 0) {
       const uint32_t packet = first_packet + static_cast<uint32_t>(std::countr_zero(fresh));
-      const uint32_t chunk = packet / chunk_packets;
-      const uint64_t mask = bits_before((chunk + 1) * chunk_packets, first_packet);
+      const uint32_t chunk = packet / layout.packets;
+      const uint64_t mask = bits_before((chunk + 1) * layout.packets, first_packet);
       const auto count = static_cast<uint32_t>(std::popcount(fresh & mask));
       if (subtract<Shared>(missing[chunk], count) == 0)
         publish_bits<Shared>(words[chunk / 64], uint64_t{1} << chunk % 64);
@@ -370,7 +375,8 @@ class ArrivalTable::Merge {
   ArrivalTable& table_;
   Worker& worker_;
   Instant now_;
-  uint64_t accepted_ = 0;  ///< fresh, duplicate, late or beyond the message
+  uint64_t merged_ = 0;
+  uint64_t refused_ = 0;
   uint64_t fresh_ = 0;
   uint64_t late_ = 0;
   uint64_t beyond_message_ = 0;
@@ -381,16 +387,16 @@ size_t ArrivalTable::merge(uint32_t worker_number, Instant now,
   LONGHAUL_CHECK(worker_number < workers_.size());
   Merge batch(*this, *workers_[worker_number], now);
   const bool shared = workers_.size() > 1;
-  switch (chunk_kind_) {
-    case ChunkKind::single:
-      return shared ? batch.run<true, ChunkKind::single>(completions)
-                    : batch.run<false, ChunkKind::single>(completions);
-    case ChunkKind::within_word:
-      return shared ? batch.run<true, ChunkKind::within_word>(completions)
-                    : batch.run<false, ChunkKind::within_word>(completions);
-    case ChunkKind::counted:
-      return shared ? batch.run<true, ChunkKind::counted>(completions)
-                    : batch.run<false, ChunkKind::counted>(completions);
+  switch (layout_.kind) {
+    case ChunkLayout::Kind::single:
+      return shared ? batch.run<true, ChunkLayout::Kind::single>(completions)
+                    : batch.run<false, ChunkLayout::Kind::single>(completions);
+    case ChunkLayout::Kind::within_word:
+      return shared ? batch.run<true, ChunkLayout::Kind::within_word>(completions)
+                    : batch.run<false, ChunkLayout::Kind::within_word>(completions);
+    case ChunkLayout::Kind::counted:
+      return shared ? batch.run<true, ChunkLayout::Kind::counted>(completions)
+                    : batch.run<false, ChunkLayout::Kind::counted>(completions);
   }
   return 0;
 }

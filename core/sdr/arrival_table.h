@@ -130,8 +130,24 @@ class ArrivalTable {
     Counters counters;
   };
 
-  /// How packets make up chunks: one each; several chunks in a packet word; chunks across words.
-  enum class ChunkKind : uint8_t { single, within_word, counted };
+  /// How packets make up chunks.
+  struct ChunkLayout {
+    enum class Kind : uint8_t {
+      single,       ///< one packet each
+      within_word,  ///< a packet word holds whole chunks
+      counted       ///< chunks lie across words
+    };
+
+    explicit ChunkLayout(uint32_t chunk_packets);
+    uint32_t chunks_of(uint32_t message_packets) const {
+      return message_packets / packets + (message_packets % packets != 0);
+    }
+
+    uint32_t packets;
+    Kind kind;
+    unsigned shift = 0;  ///< within_word: log2 of `packets`
+    uint64_t mask = 0;   ///< within_word: a chunk's packets in a word
+  };
 
   struct WordArrivals;
   class Merge;
@@ -140,15 +156,9 @@ class ArrivalTable {
     LONGHAUL_CHECK(id.generation < generations_ && id.slot < kSlotsPerGeneration);
     return size_t{id.generation} * kSlotsPerGeneration + id.slot;
   }
-  uint32_t chunks_of(uint32_t packets) const {
-    return packets / chunk_packets_ + (packets % chunk_packets_ != 0);
-  }
 
   uint32_t generations_;
-  uint32_t chunk_packets_;
-  ChunkKind chunk_kind_;
-  unsigned chunk_shift_ = 0;  ///< within_word: log2 of chunk_packets_
-  uint64_t chunk_mask_ = 0;   ///< within_word: a chunk's packets in a word
+  ChunkLayout layout_;
   uint32_t last_stamp_ = 0;
   std::vector<uint32_t> stamps_;                 ///< by slot, the owner's own; 0: not armed
   std::vector<std::atomic<Message*>> messages_;  ///< by slot, read by workers; null: not armed
