@@ -95,8 +95,12 @@ void ArrivalTable::arm(SlotId id, uint32_t packets) {
 
   const auto block = memory_.allocate(bytes);
   if (++last_stamp_ == 0) ++last_stamp_;
-  auto* const message = new (block.bytes)
-      Message{packets, last_stamp_, static_cast<uint32_t>(chunks_at), block.size_class};
+  auto* const message = new (block.bytes) Message;
+  message->tag = uint64_t{last_stamp_} << 32;
+  message->partial_place = static_cast<uint32_t>(index << kWordBits) + packets / 64;
+  message->packets = packets;
+  message->chunks_at = static_cast<uint32_t>(chunks_at);
+  message->size_class = block.size_class;
   std::fill_n(message->packet_words(), words_for(packets), 0);
   // Bits behind the last packet never arrive; they must not keep a short last chunk waiting.
   if (packets % 64 != 0) message->packet_words()[packets / 64] = ~uint64_t{0} << packets % 64;
@@ -158,6 +162,7 @@ uint32_t ArrivalTable::take_consumed(uint32_t worker, uint32_t generation) {
 /// Consecutive completions of one bitmap word.
 struct ArrivalTable::WordArrivals {
   Message* message;
+  uint64_t* packet_word;  ///< of the message, unless that is null or shorter
   uint64_t bits;
   uint32_t place;
   uint32_t user_immediate;
@@ -224,23 +229,21 @@ class ArrivalTable::Merge {
         late_ += count_same_word(word, completions, 0);
         continue;
       }
-      const uint32_t word_index = word_of(word.place);
       uint64_t bits = word.bits;
-      if ((word_index + 1) * 64 > message->packets) [[unlikely]] {
+      if (word.place >= message->partial_place) [[unlikely]] {
         beyond_message_ += count_same_word(word, completions, message->packets);
-        bits &= bits_before(message->packets, word_index * 64);
+        bits &= bits_before(message->packets, word_of(word.place) * 64);
         if (bits == 0) continue;
       }
-      const uint64_t before = set_bits<Shared>(message->packet_words()[word_index], bits);
+      const uint64_t before = set_bits<Shared>(*word.packet_word, bits);
       const uint64_t fresh = bits & ~before;
       if (fresh == 0) continue;
       fresh_count += static_cast<uint64_t>(std::popcount(fresh));
-      publish<Shared, Kind>(layout, *message, word_index, fresh, before | bits);
-      // Field by field: from a whole struct GCC makes stores that stall.
+      publish<Shared, Kind>(layout, *message, word_of(word.place), fresh, before | bits);
+      // Field by field: of a whole struct GCC makes stores that stall.
       news->bits = fresh;
       news->last_arrival = now;
-      news->place = word.place;
-      news->stamp = message->stamp;
+      news->tag = message->tag | word.place;
       news->user_immediate = word.user_immediate;
       ++news;
     }
@@ -269,8 +272,10 @@ class ArrivalTable::Merge {
         bits = 0;
         user_immediate = 0;
         ++word;
-        word->message = messages[place >> kWordBits].load(std::memory_order_seq_cst);
-        prefetch(word->message, word_of(place));
+        Message* const message =
+            messages[place >> kWordBits].load(std::memory_order_seq_cst);
+        word->message = message;
+        word->packet_word = prefetch(message, word_of(place));
         word->place = place;
         word->first_completion = i;
       }
@@ -282,10 +287,12 @@ class ArrivalTable::Merge {
     return static_cast<size_t>(word + 1 - words);
   }
 
-  static void prefetch(Message* message, uint32_t word) {
-    const auto address = reinterpret_cast<uintptr_t>(message);
-    __builtin_prefetch(message, 1);
-    __builtin_prefetch(reinterpret_cast<void*>(address + sizeof(Message) + size_t{word} * 8), 1);
+  /// Where the word is, if the message is so long. Asking for memory that is none does no harm.
+  static uint64_t* prefetch(Message* message, uint32_t word) {
+    const auto address = reinterpret_cast<uintptr_t>(message) + sizeof(Message) + size_t{word} * 8;
+    auto* const packet_word = reinterpret_cast<uint64_t*>(address);
+    __builtin_prefetch(packet_word, 1);
+    return packet_word;
   }
 
   void refuse(const ReceiveCompletion& completion) {
@@ -346,7 +353,7 @@ class ArrivalTable::Merge {
     do {
       const unsigned chunk = static_cast<unsigned>(std::countr_zero(fresh)) >> shift;
       const uint64_t mask = layout.mask << (chunk << shift);
-      complete |= uint64_t{(now_set & mask) == mask} << chunk;
+      if ((now_set & mask) == mask) complete |= uint64_t{1} << chunk;
       fresh &= ~mask;
     } while (fresh != 0);
     if (complete == 0) return;

@@ -94,15 +94,16 @@ class ArrivalTable {
   /// Head of a block of memory. Behind it: the packets' words; from `chunks_at` on the chunks'
   /// words; then, unless a word holds whole chunks, how many packets each chunk still lacks.
   struct Message {
+    uint64_t tag = 0;            ///< the stamp of this arming, 32 bits up
+    uint32_t partial_place = 0;  ///< of the first word that is not wholly within the message
     uint32_t packets = 0;
-    uint32_t stamp = 0;      ///< of this arming, never 0
     uint32_t chunks_at = 0;  ///< in words from packet_words()
     uint8_t size_class = 0;
 
     uint64_t* packet_words() { return reinterpret_cast<uint64_t*>(this + 1); }
     uint64_t* chunk_words() { return packet_words() + chunks_at; }
   };
-  static_assert(sizeof(Message) == 16);
+  static_assert(sizeof(Message) == 24);
 
   /// A word's place: generation, slot and word within the message; the slot and the word lie in the
   /// immediate next to each other.
@@ -112,8 +113,7 @@ class ArrivalTable {
   struct News {
     uint64_t bits = 0;
     Instant last_arrival{};
-    uint32_t place = 0;
-    uint32_t stamp = 0;
+    uint64_t tag = 0;  ///< the message's, with the place of the word in the lower half
     uint32_t user_immediate = 0;
   };
 
@@ -160,7 +160,7 @@ class ArrivalTable {
   uint32_t generations_;
   ChunkLayout layout_;
   uint32_t last_stamp_ = 0;
-  std::vector<uint32_t> stamps_;                 ///< by slot, the owner's own; 0: not armed
+  std::vector<uint32_t> stamps_;                 ///< by slot, of the arming; 0: not armed
   std::vector<std::atomic<Message*>> messages_;  ///< by slot, read by workers; null: not armed
   std::vector<std::unique_ptr<Worker>> workers_;
   ArrivalMemory memory_;
@@ -178,12 +178,13 @@ size_t ArrivalTable::drain(Visit&& visit) {
   size_t told = 0;
   for (size_t worker = 0; worker < workers_.size(); ++worker) {
     workers_[worker]->news.consume([&](const News& news) {
-      const uint32_t index = news.place >> kWordBits;
-      if (stamps_[index] != news.stamp) return;
+      const auto place = static_cast<uint32_t>(news.tag);
+      const uint32_t index = place >> kWordBits;
+      if (stamps_[index] != news.tag >> 32) return;
       ++told;
       visit(FreshPackets{SlotId{static_cast<uint8_t>(index / kSlotsPerGeneration),
                                 static_cast<uint16_t>(index % kSlotsPerGeneration)},
-                         news.place % (1u << kWordBits) * 64, news.bits, news.user_immediate,
+                         place % (1u << kWordBits) * 64, news.bits, news.user_immediate,
                          news.last_arrival, static_cast<uint8_t>(worker)});
     });
   }
