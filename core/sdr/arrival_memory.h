@@ -58,8 +58,7 @@ class ArrivalMemory {
   /// Of at least `bytes`. The cost does not depend on `bytes`, nor on other blocks.
   Block allocate(size_t bytes) {
     LONGHAUL_CHECK(bytes >= 1 && bytes <= kLargestBlockBytes);
-    const auto size_class =
-        static_cast<uint8_t>(std::bit_width((bytes - 1) / kCacheLineBytes));
+    const auto size_class = static_cast<uint8_t>(std::bit_width((bytes - 1) / kCacheLineBytes));
     auto& free = free_[size_class];
     if (free.empty()) reclaim();
     if (free.empty()) return {carve(kCacheLineBytes << size_class), size_class};
@@ -104,13 +103,13 @@ class ArrivalMemory {
 
   std::byte* slab(size_t bytes) {
     slabs_.emplace_back(
-        static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kCacheLineBytes})));
+        static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kCacheLineBytes})));
     return slabs_.back().get();
   }
 
   struct Delete {
     void operator()(std::byte* slab) const {
-      ::operator delete(slab, std::align_val_t{kCacheLineBytes});
+      ::operator delete (slab, std::align_val_t{kCacheLineBytes});
     }
   };
 

@@ -272,8 +272,7 @@ class ArrivalTable::Merge {
         bits = 0;
         user_immediate = 0;
         ++word;
-        Message* const message =
-            messages[place >> kWordBits].load(std::memory_order_seq_cst);
+        Message* const message = messages[place >> kWordBits].load(std::memory_order_seq_cst);
         word->message = message;
         word->packet_word = prefetch(message, word_of(place));
         word->place = place;

@@ -29,11 +29,11 @@ inline constexpr uint32_t kMaxArrivalWorkers = 64;
 /// News for the turn: packets of one bitmap word that have arrived and were not there before.
 struct FreshPackets {
   SlotId id;
-  uint32_t first_packet = 0;     ///< a multiple of 64; what bit 0 stands for
+  uint32_t first_packet = 0;  ///< a multiple of 64; what bit 0 stands for
   uint64_t bits = 0;
-  uint32_t user_immediate = 0;   ///< valid at the places of the packets, see Immediate::shift_of
+  uint32_t user_immediate = 0;  ///< valid at the places of the packets, see Immediate::shift_of
   Instant last_arrival{};
-  uint8_t channel = 0;           ///< the worker
+  uint8_t channel = 0;  ///< the worker
 };
 
 /// What became of completions: each is in exactly one of these.

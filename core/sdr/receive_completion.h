@@ -31,7 +31,7 @@ static_assert(offsetof(ReceiveCompletion, imm_data) == 24);
 static_assert(offsetof(ReceiveCompletion, pkey_index) == 40);
 static_assert(offsetof(ReceiveCompletion, dlid_path_bits) == 45);
 
-inline constexpr uint32_t kCompletionSuccess = 0;        ///< IBV_WC_SUCCESS
+inline constexpr uint32_t kCompletionSuccess = 0;       ///< IBV_WC_SUCCESS
 inline constexpr uint32_t kReceiveWithImmediate = 129;  ///< IBV_WC_RECV_RDMA_WITH_IMM
 
 /// Between host and network order, either way.

@@ -122,9 +122,19 @@ void arrivals(benchmark::State& state, Order order) {
       benchmark::Counter(static_cast<double>(packets), benchmark::Counter::kIsRate);
 }
 BENCHMARK_CAPTURE(arrivals, in_order, Order::in_order)
-    ->ArgName("chunk")->Arg(1)->Arg(4)->Arg(16)->Arg(64)->UseManualTime();
+    ->ArgName("chunk")
+    ->Arg(1)
+    ->Arg(4)
+    ->Arg(16)
+    ->Arg(64)
+    ->UseManualTime();
 BENCHMARK_CAPTURE(arrivals, round_robin, Order::round_robin)
-    ->ArgName("chunk")->Arg(1)->Arg(4)->Arg(16)->Arg(64)->UseManualTime();
+    ->ArgName("chunk")
+    ->Arg(1)
+    ->Arg(4)
+    ->Arg(16)
+    ->Arg(64)
+    ->UseManualTime();
 
 }  // namespace
 }  // namespace longhaul
