@@ -2,8 +2,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
-#include <chrono>
 #include <ctime>
 #include <thread>
 #include <vector>
@@ -43,12 +44,15 @@ ReceiveCompletion completion_of(uint32_t message, uint32_t packet) {
 class Turn {
  public:
   Turn(ArrivalTable& table, uint32_t chunk_packets)
-      : table_(table), chunks_(kMessagePackets / chunk_packets), missing_(kMessages) {
+      : table_(table),
+        chunks_(kMessagePackets / chunk_packets),
+        missing_(kMessages),
+        armings_(kMessages) {
     for (uint32_t message = 0; message < kMessages; ++message) arm(message);
   }
 
-  void drain() {
-    table_.drain([this](const FreshPackets& fresh) {
+  size_t drain() {
+    return table_.drain([this](const FreshPackets& fresh) {
       const uint32_t message = message_of(fresh.id);
       missing_[message] -= static_cast<uint32_t>(std::popcount(fresh.bits));
       if (missing_[message] != 0) return;
@@ -63,16 +67,24 @@ class Turn {
   }
 
   uint64_t completed() const { return completed_; }
+  /// How often the message was armed, for workers that must not deliver earlier.
+  uint32_t armings(uint32_t message) const {
+    return armings_[message].load(std::memory_order_acquire);
+  }
   bool correct() const { return wrong_ == 0; }
 
  private:
   void arm(uint32_t message) {
     table_.arm(slot_of(message), kMessagePackets);
     missing_[message] = kMessagePackets;
+    // One writer: no need for a locked instruction.
+    const uint32_t armings = armings_[message].load(std::memory_order_relaxed);
+    armings_[message].store(armings + 1, std::memory_order_release);
   }
   ArrivalTable& table_;
   uint32_t chunks_;
   std::vector<uint32_t> missing_;
+  std::vector<std::atomic<uint32_t>> armings_;
   uint64_t completed_ = 0;
   uint64_t wrong_ = 0;
 };
@@ -135,6 +147,86 @@ BENCHMARK_CAPTURE(arrivals, round_robin, Order::round_robin)
     ->Arg(16)
     ->Arg(64)
     ->UseManualTime();
+
+/// Several channels
+/// --------------------------------------------------------------------------------
+
+constexpr uint32_t kChannelChunk = 16;      // packets; chunks are dealt to channels in turn
+constexpr uint32_t kChannelMessages = 512;  // that packets arrive for, of 2,048 live ones
+constexpr uint32_t kLaps = 64;              // armings of each in one run: 8 million packets
+
+std::vector<ReceiveCompletion> share_of(uint32_t worker, uint32_t workers) {
+  std::vector<ReceiveCompletion> share;
+  for (uint32_t message = 0; message < kChannelMessages; ++message)
+    for (uint32_t packet = 0; packet < kMessagePackets; ++packet)
+      if (packet / kChannelChunk % workers == worker)
+        share.push_back(completion_of(message, packet));
+  return share;
+}
+
+/// Delivers a share kLaps times, each time as soon as its messages are armed again.
+void run_channel(ArrivalTable& table, const Turn& turn, uint32_t worker, uint32_t first_lap,
+                 const std::vector<ReceiveCompletion>& share) {
+  const auto message_at = [&](size_t i) {
+    return static_cast<uint32_t>(i * kChannelMessages / share.size());
+  };
+  for (uint32_t lap = first_lap; lap < first_lap + kLaps; ++lap) {
+    for (size_t at = 0; at < share.size();) {
+      const size_t count = std::min(kBatch, share.size() - at);
+      while (turn.armings(message_at(at)) <= lap || turn.armings(message_at(at + count - 1)) <= lap)
+        std::this_thread::yield();
+      const size_t taken = table.merge(worker, {lap}, {share.data() + at, count});
+      if (taken == 0) std::this_thread::yield();
+      at += taken;
+      for (uint32_t i = 0; i < kGenerations; ++i)
+        benchmark::DoNotOptimize(table.take_consumed(worker, i));
+    }
+  }
+}
+
+/// Worker threads and the turn, which has a thread of its own, in wall-clock time. The completions
+/// of all channels together (6 MiB) are read again and again.
+void channels(benchmark::State& state) {
+  const auto workers = static_cast<uint32_t>(state.range(0));
+  ArrivalTable table(kGenerations, kChannelChunk, workers);
+  Turn turn(table, kChannelChunk);
+  std::vector<std::vector<ReceiveCompletion>> shares;
+  for (uint32_t worker = 0; worker < workers; ++worker) shares.push_back(share_of(worker, workers));
+  uint32_t lap = 0;
+  for (auto _ : state) {
+    std::vector<std::thread> threads;
+    for (uint32_t worker = 0; worker < workers; ++worker)
+      threads.emplace_back([&, worker, lap] { run_channel(table, turn, worker, lap, shares[worker]); });
+    lap += kLaps;
+    while (turn.completed() < uint64_t{lap} * kChannelMessages) {
+      if (turn.drain() == 0) std::this_thread::yield();
+    }
+    for (auto& thread : threads) thread.join();
+  }
+  ArrivalCounters expected;
+  expected.fresh = uint64_t{lap} * kChannelMessages * kMessagePackets;
+  if (!turn.correct() || table.counters() != expected) state.SkipWithError("packets were lost");
+  state.counters["packets/s"] =
+      benchmark::Counter(static_cast<double>(expected.fresh), benchmark::Counter::kIsRate);
+}
+BENCHMARK(channels)->ArgName("workers")->Arg(1)->Arg(2)->Arg(8)->UseRealTime()->Unit(
+    benchmark::kMillisecond);
+
+/// Arming and releasing a message of 16 packets in a table that has, and has had, messages of the
+/// size in the argument.
+void arm_and_release(benchmark::State& state) {
+  const auto packets = static_cast<uint32_t>(state.range(0));
+  ArrivalTable table(kGenerations, 1, 8);
+  for (uint16_t slot = 0; slot < 200; ++slot) table.arm({1, slot}, packets);
+  for (uint16_t slot = 0; slot < 100; ++slot) table.release({1, slot});
+  uint16_t slot = 0;
+  for (auto _ : state) {
+    table.arm({0, slot}, 16);
+    table.release({0, slot});
+    slot = (slot + 1) % kSlotsPerGeneration;
+  }
+}
+BENCHMARK(arm_and_release)->ArgName("others")->Arg(16)->Arg(kMaxMessagePackets);
 
 }  // namespace
 }  // namespace longhaul
