@@ -173,10 +173,12 @@ class ArrivalTable::Merge {
     return static_cast<size_t>(word + 1 - words);
   }
 
-  /// Where the word is, if the message is so long. Asking for memory that is none does no harm.
+  /// Where the word would be; the message may be shorter. Asking for what is not there does no
+  /// harm.
   static uint64_t* prefetch(Message* message, uint32_t word) {
-    const auto address = reinterpret_cast<uintptr_t>(message) + sizeof(Message) + size_t{word} * 8;
-    auto* const packet_word = reinterpret_cast<uint64_t*>(address);
+    if (message == nullptr) [[unlikely]]
+      return nullptr;
+    uint64_t* const packet_word = message->packet_words() + word;
     __builtin_prefetch(packet_word, 1);
     return packet_word;
   }

@@ -127,23 +127,30 @@ TEST_CASE("eight workers merge the same packets while the owner releases and arm
   }
 }
 
-/// Packets of all messages dealt to workers one by one, each written to before it is merged.
+/// Packets of all messages dealt to workers, one by one or word by word, each written to before it
+/// is merged.
 struct SharedPayload {
   explicit SharedPayload(uint32_t round) : value(round + 1), bytes(kSlots * kPackets) {}
 
-  void write_and_merge(ArrivalTable& table, uint32_t worker) {
+  void write_and_merge(ArrivalTable& table, uint32_t worker, bool by_word) {
     std::vector<ReceiveCompletion> batch;
-    for (uint32_t i = worker; i < bytes.size(); i += kWorkers) {
+    for (uint32_t i = 0; i < bytes.size(); ++i) {
+      const uint32_t turn = by_word ? i / kPackets + i % kPackets / 64 : i;
+      if (turn % kWorkers != worker) continue;
       bytes[i] = value;
       batch.push_back(arrival(slot_at(i / kPackets), i % kPackets));
       if (i % 5 == 0) batch.push_back(batch.back());
-      if (batch.size() < 50 && i + kWorkers < bytes.size()) continue;
-      for (std::span<const ReceiveCompletion> rest(batch); !rest.empty();) {
-        rest = rest.subspan(table.merge(worker, {}, rest));
-        if (!rest.empty()) std::this_thread::yield();
-      }
-      batch.clear();
+      if (batch.size() >= 50) merge(table, worker, batch);
     }
+    merge(table, worker, batch);
+  }
+
+  static void merge(ArrivalTable& table, uint32_t worker, std::vector<ReceiveCompletion>& batch) {
+    for (std::span<const ReceiveCompletion> rest(batch); !rest.empty();) {
+      rest = rest.subspan(table.merge(worker, {}, rest));
+      if (!rest.empty()) std::this_thread::yield();
+    }
+    batch.clear();
   }
 
   /// Plain reads: a bit that was published early, or without order of memory, is a data race.
@@ -167,7 +174,8 @@ TEST_CASE("eight workers fill every chunk together: a published bit implies all 
       for (uint32_t i = 0; i < kSlots; ++i) table.arm(slot_at(i), kPackets);
       std::vector<std::thread> workers;
       for (uint32_t worker = 0; worker < kWorkers; ++worker)
-        workers.emplace_back([&, worker] { payload.write_and_merge(table, worker); });
+        workers.emplace_back(
+            [&, worker] { payload.write_and_merge(table, worker, round % 2 == 1); });
       uint64_t told = 0;
       bool good = true;
       for (uint32_t i = 0; told < uint64_t{kSlots} * kPackets; i = (i + 1) % kSlots) {
