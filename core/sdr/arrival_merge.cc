@@ -142,7 +142,8 @@ class ArrivalTable::Merge {
     const uint32_t generations = table_.generations_;
     const auto* const messages = table_.messages_.data();
     uint32_t* const consumed = worker_.consumed.data();
-    WordArrivals* word = words - 1;
+    WordArrivals* end = words;
+    WordArrivals* word = nullptr;
     uint32_t last_place = ~0u;  // of no word: generations have too few bits
     uint64_t bits = 0;
     uint32_t user_immediate = 0;
@@ -158,7 +159,7 @@ class ArrivalTable::Merge {
         last_place = place;
         bits = 0;
         user_immediate = 0;
-        ++word;
+        word = end++;
         Message* const message = messages[place >> kWordBits].load(std::memory_order_seq_cst);
         word->message = message;
         word->packet_word = prefetch(message, word_of(place));
@@ -170,7 +171,7 @@ class ArrivalTable::Merge {
       word->bits = bits |= uint64_t{1} << offset % 64;
       word->user_immediate = user_immediate |= fragment << Immediate::shift_of(offset);
     }
-    return static_cast<size_t>(word + 1 - words);
+    return static_cast<size_t>(end - words);
   }
 
   /// Where the word would be; the message may be shorter. Asking for what is not there does no
