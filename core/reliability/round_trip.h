@@ -26,6 +26,11 @@ class RoundTrip {
   Duration smoothed() const { return smoothed_; }
   Duration variation() const { return variation_; }
 
+  /// So many thousandths of a round trip.
+  Duration multiple(uint32_t millirtt) const {
+    return {static_cast<int64_t>(static_cast<__int128>(smoothed_.ps) * millirtt / 1000)};
+  }
+
   /// How often the receiver sends FEEDBACK.
   Duration feedback_period() const { return std::max(smoothed_ / 64, Duration::microseconds(20)); }
   /// An arrival waits for the next FEEDBACK: whatever arrived is acknowledged within this time.

@@ -8,6 +8,8 @@ QueuePair::QueuePair(const QueuePairAttributes& attributes, Backend& backend, Co
     : engine_(attributes, backend, coder), wire_(backend.capabilities(), attributes.ahead) {
   LONGHAUL_CHECK(attributes.channels >= 1 && attributes.channels <= kMaxChannels);
   LONGHAUL_CHECK(attributes.chunk_packets >= 1);
+  LONGHAUL_CHECK(backend.capabilities().max_control_bytes >
+                 max_feedback_fixed_bytes(attributes.channels));
 }
 
 // Posting ----------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ void ReceiveTransfer::on_begin(const Begin& message, const Turn& turn) {
         first_observed_ +
         wire_time(capabilities.mtu_bytes + capabilities.header_bytes, capabilities.rate_bps) *
             static_cast<int64_t>(packets) +
-        engine_.round_trip.smoothed() * engine_.attributes.policy.fallback_millirtt / 1000;
+        engine_.round_trip.multiple(engine_.attributes.policy.fallback_millirtt);
   }
 }
 
