@@ -362,7 +362,6 @@ TEST_CASE("the clear-to-send made unreadable is missed in the very turn that it 
 }
 
 TEST_CASE("another policy is noticed at the turn where it first decides otherwise") {
-  // Both send the same at first: a code's parity comes behind the data.
   const Bytes recording = wild_run(5).sender;  // sr(rto=1.5rtt)
   Bytes changed;
   {
@@ -379,18 +378,17 @@ TEST_CASE("another policy is noticed at the turn where it first decides otherwis
                    recording.end());
   }
   // The first repair: nothing before it depends on the time-out.
-  uint64_t first_repair = ~uint64_t{0}, sent_end = 0;
-  std::map<std::pair<uint16_t, uint32_t>, int> sent;
+  uint64_t first_repair = ~uint64_t{0};
+  std::map<std::pair<MemoryHandle, uint64_t>, int> sent;
   ReplayOptions options;
   options.on_turn = [&](const ReplayedTurn& turn) {
     for (const Command& command : turn.commands.commands) {
       const auto* write = std::get_if<WriteRun>(&command);
-      if (write == nullptr) continue;
+      if (write == nullptr || write->user_immediate != 5) continue;  // a plain message's
       for (uint32_t i = 0; i < write->packet_count; ++i) {
-        if (++sent[{write->slot, write->first_packet + i}] > 1)
+        if (++sent[{write->source, write->source_offset + uint64_t{i} * 1024}] > 1)
           first_repair = std::min(first_repair, turn.number);
       }
-      ++sent_end;
     }
   };
   replay(recording, options);
