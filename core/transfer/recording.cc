@@ -50,8 +50,7 @@ struct Digest {
 }  // namespace
 
 uint64_t recording::command_digest(std::span<const Command> commands,
-                                   std::span<const std::byte> control_bytes,
-                                   size_t control_begin) {
+                                   std::span<const std::byte> control_bytes, size_t control_begin) {
   Digest digest{commands.size(), control_bytes, control_begin};
   for (const Command& command : commands) std::visit(digest, command);
   return digest.value;
@@ -223,9 +222,7 @@ void Recorder::outcome(uint64_t commands, uint64_t digest, uint64_t waiting, uin
 
 // Answers ----------------------------------------------------------------------------------------
 
-void Recorder::slot(bool found) {
-  writer_.fixed(tag(Record::slot, found ? recording::kFound : 0));
-}
+void Recorder::slot(bool found) { writer_.fixed(tag(Record::slot, found ? recording::kFound : 0)); }
 
 void Recorder::checksum(uint64_t value) {
   writer_.fixed(tag(Record::checksum));

@@ -67,8 +67,7 @@ class Recorder {
 class RecordingBackend final : public Backend {
  public:
   /// Both outlive it.
-  RecordingBackend(Backend& backend, Recorder& recorder)
-      : backend_(backend), recorder_(recorder) {}
+  RecordingBackend(Backend& backend, Recorder& recorder) : backend_(backend), recorder_(recorder) {}
 
   const Capabilities& capabilities() const override { return backend_.capabilities(); }
   MemoryHandle register_memory(const MemoryRegion& region) override;

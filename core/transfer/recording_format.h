@@ -51,8 +51,8 @@ inline constexpr unsigned kPosts = 10;
 /// Flags of `packets`.
 inline constexpr uint8_t kSameMessage = 1;  ///< channel, generation, slot, immediate: as before
 inline constexpr uint8_t kOnePacket = 2;
-inline constexpr uint8_t kLastNow = 4;       ///< last_arrival is the time of the turn
-inline constexpr uint8_t kOneInstant = 8;    ///< first_arrival is last_arrival
+inline constexpr uint8_t kLastNow = 4;     ///< last_arrival is the time of the turn
+inline constexpr uint8_t kOneInstant = 8;  ///< first_arrival is last_arrival
 /// Of `completed`.
 inline constexpr uint8_t kSameChannel = 1;
 /// Of `outcome`.

@@ -241,8 +241,7 @@ bool RecordingReader::read_event(Instant now) {
     case Record::fault:
       reader_.raw(1);
       reader_.invalid |= flags > static_cast<uint8_t>(FaultRaised::Kind::peer_gone);
-      events_.events.emplace_back(
-          FaultRaised{static_cast<FaultRaised::Kind>(flags), read_u32()});
+      events_.events.emplace_back(FaultRaised{static_cast<FaultRaised::Kind>(flags), read_u32()});
       return true;
     default:
       return false;
@@ -265,8 +264,8 @@ void RecordingReader::read_packets(uint8_t flags, Instant now) {
   packets.first_packet = static_cast<uint32_t>(first);
   packets.packet_count = (flags & recording::kOnePacket) != 0 ? 1 : read_u32();
   packets.last_arrival = (flags & recording::kLastNow) != 0 ? now : read_before(now);
-  packets.first_arrival =
-      (flags & recording::kOneInstant) != 0 ? packets.last_arrival : read_before(packets.last_arrival);
+  packets.first_arrival = (flags & recording::kOneInstant) != 0 ? packets.last_arrival
+                                                                : read_before(packets.last_arrival);
   packets_ = packets;
   events_.events.emplace_back(packets);
 }

@@ -45,7 +45,7 @@ struct RecordedTurn {
 
 struct RecordedOutcome {
   uint64_t commands = 0;
-  uint64_t digest = 0;        ///< when there are commands
+  uint64_t digest = 0;            ///< when there are commands
   std::optional<uint64_t> taken;  ///< by the backend; absent: all that waited
 };
 

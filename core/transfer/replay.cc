@@ -186,8 +186,9 @@ class Replayer {
     const auto id = queue_pair_.recv_post(post.now, slice);
     if (id) guard_.message_received(*id, post.bytes);
     if (id.has_value() != found) {
-      differ(0, 0, found ? "a receive finds no slot, and did find one"
-                         : "a receive finds a slot, and did not find one");
+      differ(0, 0,
+             found ? "a receive finds no slot, and did find one"
+                   : "a receive finds a slot, and did not find one");
     }
   }
 
@@ -224,8 +225,8 @@ class Replayer {
     if (!same) {
       differ(outcome.commands, replayed, "the number of commands differs");
     } else if (replayed != 0 &&
-               outcome.digest != recording::command_digest(commands_.commands,
-                                                           commands_.control_bytes, 0)) {
+               outcome.digest !=
+                   recording::command_digest(commands_.commands, commands_.control_bytes, 0)) {
       same = false;
       differ(outcome.commands, replayed, "as many commands, and they differ");
     }
@@ -262,7 +263,8 @@ ReplayReport replay(std::span<const std::byte> recording, const ReplayOptions& o
   RecordingReader reader(recording);
   ReplayReport report;
   report.header = reader.header();
-  // The first record may be what is wrong: the header counts nevertheless, but nothing was replayed.
+  // The first record may be what is wrong: the header counts nevertheless, but nothing was
+  // replayed.
   report.error = reader.error();
   if (report.error) return report;
   if (auto refused = refuse_header(report.header, options.limits); !refused.empty()) {

@@ -42,9 +42,9 @@ std::string refuse_header(const RecordingHeader& header, const ReplayLimits& lim
       capabilities.rate_bps == 0) {
     return "the backend's capabilities are out of range";
   }
-  if (attributes.channels < 1 || attributes.channels > kMaxChannels ||
-      attributes.generations < 1 || attributes.generations > kMaxGenerations ||
-      attributes.chunk_packets < 1 || attributes.max_messages < 1) {
+  if (attributes.channels < 1 || attributes.channels > kMaxChannels || attributes.generations < 1 ||
+      attributes.generations > kMaxGenerations || attributes.chunk_packets < 1 ||
+      attributes.max_messages < 1) {
     return "the queue pair's attributes are out of range";
   }
   if (capabilities.max_control_bytes < max_feedback_fixed_bytes(attributes.channels) ||
@@ -133,7 +133,8 @@ std::string PostGuard::refuse(const RecordedPost& post, const QueuePair& queue_p
     case Post::forget_send_message: {
       if (!messages_out_.contains(post.id)) return "it forgets a message that does not live";
       const SendStatus status = queue_pair.send_message_status(post.id);
-      const bool ended = status.state == SendState::completed || status.state == SendState::failed ||
+      const bool ended = status.state == SendState::completed ||
+                         status.state == SendState::failed ||
                          (status.state == SendState::injected && status.stream_ended);
       if (!ended) return "it forgets a message that has not ended";
       drop(messages_out_, post.id);

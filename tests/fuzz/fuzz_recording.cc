@@ -1,5 +1,5 @@
-/// Any bytes as a recording: hostile attributes, posts, events and answers. The replay may refuse or
-/// find differences; it may not crash, nor take memory that the bytes do not justify.
+/// Any bytes as a recording: hostile attributes, posts, events and answers. The replay may refuse
+/// or find differences; it may not crash, nor take memory that the bytes do not justify.
 ///
 /// It goes on after the first difference, or no changed input would get far.
 

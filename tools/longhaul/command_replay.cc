@@ -38,9 +38,9 @@ std::vector<std::byte> read_file(const std::string& name) {
 Duration since_first(Instant now, Instant first) { return now - first; }
 
 void print_turn(const ReplayedTurn& turn, Instant first) {
-  std::string text = fmt::format("turn {} at +{}{}\n", turn.number,
-                                 format_duration(since_first(turn.now, first)),
-                                 turn.same ? "" : ": differs");
+  std::string text =
+      fmt::format("turn {} at +{}{}\n", turn.number, format_duration(since_first(turn.now, first)),
+                  turn.same ? "" : ": differs");
   for (const Event& event : turn.events.events)
     text += "  < " + describe(event, turn.events.control_bytes) + "\n";
   for (const Command& command : turn.commands.commands)
@@ -71,11 +71,12 @@ std::string describe_difference(const ReplayReport& report) {
   std::string text = fmt::format(
       "DIFFERENT at turn {}, {} after the beginning: {}\n"
       "  commands recorded {}, replayed {}\n",
-      difference.turn, format_duration(since_first(difference.now, report.first)),
-      difference.what, difference.recorded_commands, difference.replayed_commands);
+      difference.turn, format_duration(since_first(difference.now, report.first)), difference.what,
+      difference.recorded_commands, difference.replayed_commands);
   if (report.header.control_version != kControlVersion) {
-    text += fmt::format("  Recorded with control messages of version {}; these are of version {}.\n",
-                        report.header.control_version, kControlVersion);
+    text +=
+        fmt::format("  Recorded with control messages of version {}; these are of version {}.\n",
+                    report.header.control_version, kControlVersion);
   }
   return text;
 }
@@ -94,12 +95,13 @@ int replay_command(const ReplayCommand& command) {
   }
   const ReplayReport report = replay(recording, options);
   if (report.error && !report.difference) {
-    throw SetupError(fmt::format("{}: byte {}", command.file, report.error->position),
-                     report.error->what +
-                         (report.turns == 0
-                              ? std::string()
-                              : fmt::format(" ({} turns before it are as recorded)", report.turns)),
-                     report.error->remedy);
+    throw SetupError(
+        fmt::format("{}: byte {}", command.file, report.error->position),
+        report.error->what + (report.turns == 0
+                                  ? std::string()
+                                  : fmt::format(" (as recorded before it: {} turn{})", report.turns,
+                                                report.turns == 1 ? "" : "s")),
+        report.error->remedy);
   }
   print(describe_report(command, report));
   if (report.difference) {

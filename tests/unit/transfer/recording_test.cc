@@ -6,117 +6,14 @@
 #include "sim/link.h"
 #include "sim/sim_backend.h"
 #include "tests/catch.h"
-#include "tests/unit/transfer/recorded_pair.h"
+#include "tests/unit/transfer/recorded_runs.h"
 
 namespace longhaul {
 namespace {
 
+using test::Recordings;
+using test::wild_run;
 using Bytes = std::vector<std::byte>;
-
-struct Recordings {
-  Bytes sender;
-  Bytes receiver;
-  QueuePairCounters sent;
-  QueuePairCounters received;
-};
-
-PolicySpec policy_of(uint64_t seed) {
-  constexpr std::array kPolicies = {"sr(nack)", "sr(rto=1.5rtt)", "ec(4,2)",
-                                    "ec(8,1,fallback=0.1rtt)"};
-  PolicySpec policy = parse_policy(kPolicies[seed % kPolicies.size()]).policy;
-  // What the name of a code does not say is recorded all the same.
-  if (seed % 8 == 3) policy.detection = PolicySpec::Detection::rto;
-  return policy;
-}
-
-test::WildSpec wild_spec(Rng& rng, Instant start) {
-  test::WildSpec spec;
-  spec.mtu_bytes = 1024;
-  spec.propagation = Duration::microseconds(static_cast<int64_t>(rng.between(10, 5000)));
-  spec.data_loss = 0.2 * rng.open_unit();
-  spec.control_loss = 0.2 * rng.open_unit();
-  spec.duplication = 0.1 * rng.open_unit();
-  spec.jitter = Duration{spec.propagation.ps / 2};
-  spec.calm_from = start + spec.propagation * 60;
-  return spec;
-}
-
-QueuePairAttributes attributes_of(uint64_t seed, const test::WildSpec& spec) {
-  QueuePairAttributes attributes;
-  attributes.connection = mix64(seed);
-  attributes.policy = policy_of(seed);
-  attributes.round_trip = spec.propagation * 2;
-  attributes.channels = static_cast<uint8_t>(1 + seed % 3);
-  attributes.generations = 2;
-  if (seed % 2 == 0) attributes.quarantine = Duration::microseconds(50);
-  if (seed % 5 == 0) attributes.max_messages = 3;  // some receives find no slot
-  return attributes;
-}
-
-/// A plain message a round: opened, sent in two parts, completed by the receiver, forgotten.
-void exchange_message(test::RecordedPair& pair, Rng& rng, Instant limit) {
-  test::RecordedHost& sender = pair.sender;
-  test::RecordedHost& receiver = pair.receiver;
-  const size_t bytes = rng.between(1, 60'000);
-  const auto slice = receiver.memory(bytes, 0);
-  const auto in = receiver.queue_pair.recv_post(pair.now, slice);
-  if (!in) return;
-  const uint64_t out =
-      sender.queue_pair.send_start(pair.now, sender.memory(bytes, 7), 0xabcd1234);
-  const uint64_t packets = sender.queue_pair.queue_pair().send_message(out).packets();
-  sender.queue_pair.send_continue(pair.now, out, 0, packets);
-  const auto injected = [&] {
-    return sender.queue_pair.queue_pair().send_message_status(out).state != SendState::waiting;
-  };
-  pair.run(limit, injected);
-  sender.queue_pair.send_continue(pair.now, out, packets / 2, packets - packets / 2);
-  sender.queue_pair.send_end(pair.now, out);
-  pair.run(limit, injected);
-  pair.run(pair.now + Duration::milliseconds(20), [&] {
-    return receiver.queue_pair.queue_pair().recv_message(*in).all_arrived();
-  });
-  receiver.queue_pair.recv_complete(pair.now, *in);
-  pair.run(limit, [&] {
-    return sender.queue_pair.queue_pair().send_message_status(out).state == SendState::completed;
-  });
-  sender.queue_pair.forget_send_message(out);
-}
-
-/// Transfers and plain messages, until all have ended and are forgotten.
-Recordings wild_run(uint64_t seed, size_t most_commands = ~size_t{0}) {
-  Rng rng = Rng(seed).fork(0);
-  const Instant start = Instant{} + Duration::seconds(static_cast<int64_t>(rng.below(1000)));
-  const test::WildSpec spec = wild_spec(rng, start);
-  test::RecordedPair pair(spec, attributes_of(seed, spec), seed, most_commands);
-  pair.now = start;
-  auto& sender = pair.sender.queue_pair;
-  auto& receiver = pair.receiver.queue_pair;
-  const Instant limit = pair.now + Duration::seconds(50);
-  const size_t transfers = rng.between(1, 3);
-  for (size_t i = 0; i < transfers; ++i) {
-    const size_t bytes = rng.below(200) * 1024 + rng.below(2);
-    sender.transfer_send(pair.now, pair.sender.memory(bytes, seed + i),
-                         static_cast<uint32_t>(seed));
-    receiver.transfer_recv(pair.now, pair.receiver.memory(bytes + rng.below(2000), 0));
-  }
-  if (seed % 2 == 1) exchange_message(pair, rng, limit);
-  pair.run(limit, [&] {
-    for (uint64_t id = 0; id < transfers; ++id) {
-      if (!sender.queue_pair().send_released(id)) return false;
-    }
-    return true;
-  });
-  for (uint64_t id = 0; id < transfers; ++id) {
-    REQUIRE(sender.queue_pair().send_status(id).state == TransferState::delivered);
-    sender.forget_send(id);
-    receiver.forget_recv(id);
-  }
-  exchange_message(pair, rng, limit);
-  sender.finish();
-  receiver.finish();
-  return {pair.sender.recording, pair.receiver.recording, sender.queue_pair().counters(),
-          receiver.queue_pair().counters()};
-}
 
 bool equal(const QueuePairCounters& a, const QueuePairCounters& b) {
   return std::ranges::all_of(counter_fields(),
@@ -188,6 +85,51 @@ TEST_CASE("recording changes nothing: a queue pair beside it makes the same comm
   REQUIRE(equal(plain.counters(), recorded.queue_pair().counters()));
 }
 
+TEST_CASE("the hash of commands sees every field, their order and the control bytes") {
+  const std::vector<std::byte> control{std::byte{1}, std::byte{2}, std::byte{3}};
+  const std::vector<std::vector<Command>> different = {
+      {},
+      {WriteRun{}},
+      {WriteRun{}, WriteRun{}},
+      {WriteRun{1, 0, 0, 0, 0, 0, {}, 0, 0}},
+      {WriteRun{0, 1, 0, 0, 0, 0, {}, 0, 0}},
+      {WriteRun{0, 0, 1, 0, 0, 0, {}, 0, 0}},
+      {WriteRun{0, 0, 0, 1, 0, 0, {}, 0, 0}},
+      {WriteRun{0, 0, 0, 0, 1, 0, {}, 0, 0}},
+      {WriteRun{0, 0, 0, 0, 0, 1, {}, 0, 0}},
+      {WriteRun{0, 0, 0, 0, 0, 0, MemoryHandle{1}, 0, 0}},
+      {WriteRun{0, 0, 0, 0, 0, 0, {}, 1, 0}},
+      {WriteRun{0, 0, 0, 0, 0, 0, {}, 0, 1}},
+      {ArmReceive{}},
+      {ArmReceive{1, 0, {}, 0, 0, 0}},
+      {ArmReceive{0, 1, {}, 0, 0, 0}},
+      {ArmReceive{0, 0, MemoryHandle{1}, 0, 0, 0}},
+      {ArmReceive{0, 0, {}, 1, 0, 0}},
+      {ArmReceive{0, 0, {}, 0, 1, 0}},
+      {ArmReceive{0, 0, {}, 0, 0, 1}},
+      {ReleaseReceive{}},
+      {ReleaseReceive{1, 0}},
+      {ReleaseReceive{0, 1}},
+      {ReleaseReceive{}, ArmReceive{}},
+      {ArmReceive{}, ReleaseReceive{}},
+      {SendControl{0, 1}},
+      {SendControl{1, 1}},
+      {SendControl{0, 2}},
+  };
+  std::vector<uint64_t> digests;
+  for (const auto& commands : different)
+    digests.push_back(recording::command_digest(commands, control, 0));
+  auto changed = control;
+  changed[0] ^= std::byte{1};
+  digests.push_back(recording::command_digest(different.back(), changed, 0));
+  std::ranges::sort(digests);
+  REQUIRE(std::ranges::adjacent_find(digests) == digests.end());
+  // What waited in front of the turn's own bytes does not count.
+  const std::vector<std::byte> behind{std::byte{9}, std::byte{1}, std::byte{2}};
+  REQUIRE(recording::command_digest(std::vector<Command>{SendControl{1, 2}}, behind, 1) ==
+          recording::command_digest(std::vector<Command>{SendControl{0, 2}}, control, 0));
+}
+
 // The simulator ----------------------------------------------------------------------------------
 
 struct SimulatedRun {
@@ -201,7 +143,8 @@ struct SimulatedRun {
 SimulatedRun simulated_run(const char* policy, uint64_t seed, uint64_t bytes, uint32_t run_packets,
                            double loss_rate) {
   const Duration propagation = Duration::milliseconds(5);
-  sim::LinkSpec link{400'000'000'000, 400'000'000'000, propagation, 64u << 20, 102, 4096, {}, {}, {}};
+  sim::LinkSpec link{
+      400'000'000'000, 400'000'000'000, propagation, 64u << 20, 102, 4096, {}, {}, {}};
   link.loss = LossSpec::bernoulli(loss_rate);
   sim::Link forward(link, Rng(seed).fork(1)), reverse(link, Rng(seed).fork(2));
   const Capabilities capabilities{4096, run_packets, 400'000'000'000, 102, 4096, true};
@@ -279,162 +222,6 @@ TEST_CASE("a turn with one arrival of 64 packets takes at most 20 bytes") {
   REQUIRE(run.receiver.size() < (run.arrivals + run.receiver_turns) * 32);
 }
 
-// Differences ------------------------------------------------------------------------------------
-
-/// Turns of a recording, by number, as a replay sees them.
-std::vector<Instant> turn_times(const Bytes& recording) {
-  std::vector<Instant> times;
-  ReplayOptions options;
-  options.on_turn = [&](const ReplayedTurn& turn) {
-    REQUIRE(turn.number == times.size());
-    REQUIRE(turn.same);
-    times.push_back(turn.now);
-  };
-  replay(recording, options);
-  return times;
-}
-
-/// Positions of the turn records.
-std::vector<uint64_t> turn_positions(const Bytes& recording) {
-  std::vector<uint64_t> positions;
-  RecordingReader reader(recording);
-  for (; !reader.error() && reader.current<RecordedEnd>() == nullptr; reader.next()) {
-    if (reader.current<RecordedTurn>() != nullptr) positions.push_back(reader.position());
-  }
-  REQUIRE(!reader.error());
-  return positions;
-}
-
-TEST_CASE("a changed byte of an event is noticed in its turn or as soon as it matters") {
-  const Bytes recording = wild_run(1).sender;
-  const auto times = turn_times(recording);
-  const auto positions = turn_positions(recording);
-  REQUIRE(times.size() == positions.size());
-  size_t at_once = 0, checked = 0;
-  for (size_t turn = 0; turn < positions.size(); ++turn) {
-    // A CTS, BEGIN, ... is never answered when its version byte is wrong.
-    RecordingReader reader(recording);
-    const auto tag = [&](size_t at) { return std::to_integer<unsigned>(recording[at]) & 15; };
-    size_t at = positions[turn] + 1;
-    while (std::to_integer<unsigned>(recording[at]) >= 128) ++at;
-    ++at;
-    if (tag(at) != static_cast<unsigned>(recording::Record::control)) continue;
-    Bytes changed = recording;
-    const size_t version = at + (std::to_integer<unsigned>(recording[at + 1]) >= 128 ? 3 : 2);
-    REQUIRE(changed[version] == std::byte{kControlVersion});
-    changed[version] ^= std::byte{0x40};
-    const ReplayReport report = replay(changed);
-    REQUIRE(!report.error);
-    ++checked;
-    if (!report.difference) continue;  // a repetition that said nothing new
-    REQUIRE(report.difference->turn >= turn);
-    REQUIRE(report.difference->now == times[report.difference->turn]);
-    at_once += report.difference->turn == turn;
-  }
-  REQUIRE(checked > 10);
-  REQUIRE(at_once > 0);
-}
-
-TEST_CASE("the clear-to-send made unreadable is missed in the very turn that it started") {
-  Bytes recording = wild_run(4).sender;
-  const auto positions = turn_positions(recording);
-  uint64_t first_write = ~uint64_t{0};
-  ReplayOptions options;
-  options.on_turn = [&](const ReplayedTurn& turn) {
-    for (const Command& command : turn.commands.commands) {
-      if (std::holds_alternative<WriteRun>(command)) first_write = std::min(first_write, turn.number);
-    }
-  };
-  replay(recording, options);
-  REQUIRE(first_write < positions.size());
-  // Every control message of that turn gets another connection.
-  const uint64_t end = positions.at(first_write + 1);
-  for (uint64_t at = positions[first_write]; at + 2 < end; ++at) {
-    if (recording[at] == std::byte{kControlVersion} && recording[at + 1] == std::byte{1})
-      recording[at + 9] ^= std::byte{1};
-  }
-  const ReplayReport report = replay(recording);
-  REQUIRE(!report.error);
-  REQUIRE(report.difference);
-  REQUIRE(report.difference->turn == first_write);
-  REQUIRE(report.difference->recorded_commands > report.difference->replayed_commands);
-  REQUIRE(report.turns == first_write + 1);
-}
-
-TEST_CASE("another policy is noticed at the turn where it first decides otherwise") {
-  const Bytes recording = wild_run(5).sender;  // sr(rto=1.5rtt)
-  Bytes changed;
-  {
-    const RecordingHeader header = RecordingReader(recording).header();
-    QueuePairAttributes attributes = header.attributes;
-    REQUIRE(attributes.policy.name() == "sr(rto=1.5rtt)");
-    Bytes before, after;
-    Recorder(attributes, header.capabilities, before);
-    attributes.policy = parse_policy("sr(rto=4rtt)").policy;
-    Recorder(attributes, header.capabilities, after);
-    REQUIRE(std::equal(before.begin(), before.end(), recording.begin()));
-    changed = after;
-    changed.insert(changed.end(), recording.begin() + static_cast<std::ptrdiff_t>(before.size()),
-                   recording.end());
-  }
-  // The first repair: nothing before it depends on the time-out.
-  uint64_t first_repair = ~uint64_t{0};
-  std::map<std::pair<MemoryHandle, uint64_t>, int> sent;
-  ReplayOptions options;
-  options.on_turn = [&](const ReplayedTurn& turn) {
-    for (const Command& command : turn.commands.commands) {
-      const auto* write = std::get_if<WriteRun>(&command);
-      if (write == nullptr || write->user_immediate != 5) continue;  // a plain message's
-      for (uint32_t i = 0; i < write->packet_count; ++i) {
-        if (++sent[{write->source, write->source_offset + uint64_t{i} * 1024}] > 1)
-          first_repair = std::min(first_repair, turn.number);
-      }
-    }
-  };
-  replay(recording, options);
-  REQUIRE(first_repair != ~uint64_t{0});
-  const ReplayReport report = replay(changed);
-  REQUIRE(!report.error);
-  REQUIRE(report.difference);
-  REQUIRE(report.difference->turn == first_repair);
-  REQUIRE(report.header.attributes.policy.name() == "sr(rto=4rtt)");
-}
-
-TEST_CASE("a changed answer of the coder is noticed where it is told to the peer") {
-  Bytes recording = wild_run(4).receiver;
-  RecordingReader reader(recording);
-  uint64_t turns = 0;
-  while (reader.current<RecordedChecksum>() == nullptr) {
-    REQUIRE(!reader.error());
-    turns += reader.current<RecordedTurn>() != nullptr;
-    reader.next();
-  }
-  recording[reader.position() + 3] ^= std::byte{8};
-  const ReplayReport report = replay(recording);
-  REQUIRE(report.difference);
-  REQUIRE(report.difference->turn == turns - 1);  // COMPLETE carries it
-  REQUIRE(report.difference->recorded_commands == report.difference->replayed_commands);
-}
-
-TEST_CASE("a replay that keeps going reports the first difference and the whole of the recording") {
-  Bytes recording = wild_run(2).sender;
-  const auto turns = turn_positions(recording).size();
-  RecordingReader reader(recording);
-  while (reader.current<RecordedOutcome>() == nullptr ||
-         reader.current<RecordedOutcome>()->commands == 0)
-    reader.next();
-  recording[reader.position() + 4] ^= std::byte{1};  // of the hash
-  ReplayOptions options;
-  options.keep_going = true;
-  size_t different = 0;
-  options.on_turn = [&](const ReplayedTurn& turn) { different += !turn.same; };
-  const ReplayReport report = replay(recording, options);
-  REQUIRE(!report.error);
-  REQUIRE(report.difference);
-  REQUIRE(report.turns == turns);
-  REQUIRE(different == 1);
-}
-
 // Refusals ---------------------------------------------------------------------------------------
 
 TEST_CASE("a recording cut short is refused at every length") {
@@ -463,116 +250,6 @@ TEST_CASE("what is not a recording, or of another version, is refused") {
   REQUIRE(replay(other).error->what == "this is not a recording");
   recording[recording::kMagic.size()] = std::byte{recording::kVersion + 1};
   REQUIRE(replay(recording).error->what.find("version 2") != std::string::npos);
-}
-
-/// A recording of one post after some others, ended properly.
-template <class Posts>
-ReplayReport replay_posts(Posts&& posts, const QueuePairAttributes& attributes = {},
-                          const Capabilities& capabilities = {1024, 8, 1'000'000'000, 102, 1024,
-                                                              true}) {
-  Bytes bytes;
-  Recorder recorder(attributes, capabilities, bytes);
-  posts(recorder);
-  recorder.finish();
-  return replay(bytes);
-}
-
-TEST_CASE("posts that break a precondition are refused before the core sees them") {
-  const MemorySlice slice{MemoryHandle{1}, {}, 0, 10'000};
-  const auto refused = [](auto&& posts) {
-    const ReplayReport report = replay_posts(posts);
-    return report.error.has_value() && report.error->what.starts_with("a post makes no sense: ");
-  };
-  REQUIRE_FALSE(refused([&](Recorder& r) { r.send_start({}, slice, 0); }));
-  REQUIRE(refused([](Recorder& r) { r.send_end({}, 0); }));
-  REQUIRE(refused([](Recorder& r) { r.send_continue({}, 0, 0, 1); }));
-  REQUIRE(refused([](Recorder& r) { r.recv_complete({}, 0); }));
-  REQUIRE(refused([](Recorder& r) { r.forget_send(0); }));
-  REQUIRE(refused([](Recorder& r) { r.forget_recv(0); }));
-  REQUIRE(refused([](Recorder& r) { r.forget_send_message(0); }));
-  REQUIRE(refused([&](Recorder& r) {
-    r.transfer_recv({}, slice);
-    r.forget_recv(0);
-  }));
-  REQUIRE(refused([&](Recorder& r) {
-    r.transfer_send({}, slice, 0);
-    r.checksum(1);
-    r.forget_send(0);
-  }));
-  REQUIRE(refused([&](Recorder& r) {
-    r.send_start({}, slice, 0);
-    r.send_continue({}, 0, 5, 6);  // of 10 packets
-  }));
-  REQUIRE(refused([&](Recorder& r) {
-    r.recv_post({}, slice);
-    r.slot(true);
-    r.recv_complete({}, 0);
-    r.recv_complete({}, 0);
-  }));
-  for (const uint64_t bytes : {uint64_t{1} << 40, uint64_t{1} << 60, ~uint64_t{0}}) {
-    REQUIRE(refused([&](Recorder& r) { r.recv_post({}, {{}, {}, 0, bytes}); }));
-    REQUIRE(refused([&](Recorder& r) { r.transfer_recv({}, {{}, {}, 0, bytes}); }));
-    REQUIRE(refused([&](Recorder& r) { r.transfer_send({}, {{}, {}, 0, bytes}, 0); }));
-    REQUIRE(refused([&](Recorder& r) { r.send_start({}, {{}, {}, 0, bytes}, 0); }));
-  }
-}
-
-TEST_CASE("attributes and capabilities that the core cannot have are refused") {
-  const auto nothing = [](Recorder&) {};
-  REQUIRE_FALSE(replay_posts(nothing).error);
-  REQUIRE(replay_posts(nothing, {}, {}).error);
-  REQUIRE(replay_posts(nothing, {}, {1024, 0, 1'000'000'000, 102, 1024, true}).error);
-  REQUIRE(replay_posts(nothing, {}, {1024, 8, 0, 102, 1024, true}).error);
-  REQUIRE(replay_posts(nothing, {}, {1024, 8, 1'000'000'000, 102, 60, true}).error);
-  const auto refused = [&](auto&& change) {
-    QueuePairAttributes attributes;
-    change(attributes);
-    return replay_posts(nothing, attributes).error.has_value();
-  };
-  REQUIRE(refused([](QueuePairAttributes& a) { a.channels = 0; }));
-  REQUIRE(refused([](QueuePairAttributes& a) { a.channels = kMaxChannels + 1; }));
-  REQUIRE(refused([](QueuePairAttributes& a) { a.generations = kMaxGenerations + 1; }));
-  REQUIRE(refused([](QueuePairAttributes& a) { a.chunk_packets = 0; }));
-  REQUIRE(refused([](QueuePairAttributes& a) { a.max_messages = 0; }));
-  REQUIRE(refused([](QueuePairAttributes& a) { a.give_up = {-1}; }));
-  REQUIRE(refused([](QueuePairAttributes& a) { a.round_trip = {int64_t{1} << 61}; }));
-  REQUIRE(refused([](QueuePairAttributes& a) { a.quarantine = Duration{-5}; }));
-  REQUIRE(refused([](QueuePairAttributes& a) {
-    a.policy.kind = PolicySpec::Kind::erasure_code;
-    a.policy.data_count = 200;
-    a.policy.parity_count = 56;
-  }));
-}
-
-TEST_CASE("answers and outcomes in the wrong place are refused or noticed") {
-  const MemorySlice slice{MemoryHandle{1}, {}, 0, 100};
-  EventBatch none;
-  REQUIRE(replay_posts([](Recorder& r) { r.outcome(0, 0, 0, 0); }).error);
-  REQUIRE(replay_posts([](Recorder& r) { r.slot(true); }).error);
-  REQUIRE(replay_posts([&](Recorder& r) { r.recv_post({}, slice); }).error);
-  REQUIRE(replay_posts([&](Recorder& r) { r.turn({}, none); }).error);
-  REQUIRE(replay_posts([&](Recorder& r) {
-            r.turn({}, none);
-            r.outcome(0, 0, 3, 2);
-          }).error);
-  REQUIRE(replay_posts([&](Recorder& r) {
-            r.turn({5}, none);
-            r.outcome(0, 0, 0, 0);
-            r.turn({4}, none);
-          }).error);
-  const auto no_answer = replay_posts([&](Recorder& r) { r.transfer_send({}, slice, 0); });
-  REQUIRE(no_answer.difference);
-  REQUIRE(no_answer.difference->what.find("asks for a checksum") != std::string::npos);
-  const auto needless = replay_posts([&](Recorder& r) {
-    r.transfer_recv({}, slice);
-    r.checksum(1);
-  });
-  REQUIRE(needless.difference);
-  const auto no_slot = replay_posts([&](Recorder& r) {
-    r.recv_post({}, slice);
-    r.slot(false);
-  });
-  REQUIRE(no_slot.difference);
 }
 
 }  // namespace

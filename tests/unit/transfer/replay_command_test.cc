@@ -23,8 +23,7 @@ class TemporaryFile {
         (std::filesystem::temp_directory_path() / "longhaul-recording-XXXXXX").string();
     const int file = mkstemp(name.data());
     REQUIRE(file >= 0);
-    REQUIRE(write(file, content.data(), content.size()) ==
-            static_cast<ssize_t>(content.size()));
+    REQUIRE(write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
     close(file);
     path_ = name;
   }
@@ -73,7 +72,7 @@ TEST_CASE("longhaul replay refuses what it cannot replay, in words") {
   bytes.pop_back();
   const TemporaryFile cut(bytes), none({std::byte{'x'}}), empty({});
   REQUIRE(says(refusal(cut.path()), "cut short"));
-  REQUIRE(says(refusal(cut.path()), "1 turns before it are as recorded"));
+  REQUIRE(says(refusal(cut.path()), "as recorded before it: 1 turn)"));
   REQUIRE(says(refusal(none.path()), "not a recording"));
   REQUIRE(says(refusal(empty.path()), "not a recording"));
   bytes[recording::kMagic.size()] = std::byte{9};
@@ -86,8 +85,7 @@ TEST_CASE("commands and events read as words") {
   std::vector<std::byte> bytes;
   encode_control(1, Complete{MessageRole::plain, 4, CompletionStatus::partial, 0}, bytes);
   const auto size = static_cast<uint32_t>(bytes.size());
-  REQUIRE(describe(Command{SendControl{0, size}}, bytes) ==
-          "send complete of message 4, in part");
+  REQUIRE(describe(Command{SendControl{0, size}}, bytes) == "send complete of message 4, in part");
   REQUIRE(describe(Command{SendControl{0, 3}}, bytes) ==
           "send a control message of 3 bytes that cannot be read");
   REQUIRE(describe(Command{WriteRun{1, 0, 3, 32, 16, 1024, {}, 0, 0}}, {}) ==
@@ -95,8 +93,7 @@ TEST_CASE("commands and events read as words") {
   REQUIRE(describe(Command{ReleaseReceive{2, 7}}, {}) == "release slot 7 of generation 2");
   REQUIRE(describe(Event{PacketsArrived{0, 1, 2, 5, 1, 0, {}, {}}}, {}) ==
           "1 packet from 5 arrived in slot 2 of generation 1, channel 0");
-  REQUIRE(describe(Event{FaultRaised{FaultRaised::Kind::peer_gone, 1}}, {}) ==
-          "the peer is gone");
+  REQUIRE(describe(Event{FaultRaised{FaultRaised::Kind::peer_gone, 1}}, {}) == "the peer is gone");
 }
 
 }  // namespace
