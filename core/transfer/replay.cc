@@ -200,12 +200,13 @@ class Replayer {
     commands_.clear();
     queue_pair_.turn(now, events_, commands_);
     report_.commands += commands_.commands.size();
+    const uint64_t number = report_.turns;
     const bool same = compare_turn();
-    if (options_.on_turn) options_.on_turn({report_.turns, now, events_, commands_, same});
-    ++report_.turns;
+    // Also of the last turn of a recording that was cut short: it may be where the program ended.
+    if (options_.on_turn) options_.on_turn({number, now, events_, commands_, same});
   }
 
-  /// Takes the outcome, and says whether the turn was as recorded.
+  /// Takes the outcome, counts the turn, and says whether it was as recorded.
   bool compare_turn() {
     const bool differed = report_.difference.has_value();
     const uint64_t replayed = commands_.commands.size();
@@ -231,6 +232,7 @@ class Replayer {
       differ(outcome.commands, replayed, "as many commands, and they differ");
     }
     reader_.next();
+    ++report_.turns;
     return same && differed == report_.difference.has_value();
   }
 

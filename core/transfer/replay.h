@@ -51,7 +51,7 @@ struct ReplayDifference {
 
 struct ReplayReport {
   RecordingHeader header;
-  uint64_t turns = 0;
+  uint64_t turns = 0;  ///< compared
   uint64_t posts = 0;
   uint64_t events = 0;
   uint64_t commands = 0;        ///< of the replay

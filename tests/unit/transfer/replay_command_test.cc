@@ -75,6 +75,8 @@ TEST_CASE("longhaul replay refuses what it cannot replay, in words") {
   REQUIRE(says(refusal(cut.path()), "as recorded before it: 1 turn)"));
   REQUIRE(says(refusal(none.path()), "not a recording"));
   REQUIRE(says(refusal(empty.path()), "not a recording"));
+  bytes.pop_back();  // and the outcome of the turn
+  REQUIRE(!says(refusal(TemporaryFile(bytes).path()), "as recorded before it"));
   bytes[recording::kMagic.size()] = std::byte{9};
   REQUIRE(says(refusal(TemporaryFile(bytes).path()), "version 9"));
   REQUIRE(says(refusal(none.path() + ".missing"), "cannot open"));
