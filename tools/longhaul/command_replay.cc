@@ -35,12 +35,9 @@ std::vector<std::byte> read_file(const std::string& name) {
   return bytes;
 }
 
-Duration since_first(Instant now, Instant first) { return now - first; }
-
 void print_turn(const ReplayedTurn& turn, Instant first) {
-  std::string text =
-      fmt::format("turn {} at +{}{}\n", turn.number, format_duration(since_first(turn.now, first)),
-                  turn.same ? "" : ": differs");
+  std::string text = fmt::format("turn {} at +{}{}\n", turn.number,
+                                 format_duration(turn.now - first), turn.same ? "" : ": differs");
   for (const Event& event : turn.events.events)
     text += "  < " + describe(event, turn.events.control_bytes) + "\n";
   for (const Command& command : turn.commands.commands)
@@ -71,7 +68,7 @@ std::string describe_difference(const ReplayReport& report) {
   std::string text = fmt::format(
       "DIFFERENT at turn {}, {} after the beginning: {}\n"
       "  commands recorded {}, replayed {}\n",
-      difference.turn, format_duration(since_first(difference.now, report.first)), difference.what,
+      difference.turn, format_duration(difference.now - report.first), difference.what,
       difference.recorded_commands, difference.replayed_commands);
   if (report.header.control_version != kControlVersion) {
     text +=

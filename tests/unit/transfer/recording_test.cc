@@ -33,7 +33,7 @@ void require_same(const Bytes& recording, const QueuePairCounters& counters) {
 }
 
 TEST_CASE("a recording of a wild run replays to the same commands at both ends") {
-  uint64_t decoded = 0, repaired = 0, waited = 0, messages = 0;
+  uint64_t decoded = 0, repaired = 0, waited = 0, duplicates = 0;
   for (uint64_t seed = 1; seed <= 120; ++seed) {
     INFO("seed " << seed);
     const Recordings run = wild_run(seed, seed % 3 == 0 ? 5 : ~size_t{0});
@@ -42,13 +42,13 @@ TEST_CASE("a recording of a wild run replays to the same commands at both ends")
     decoded += run.received.decoded_packets;
     repaired += run.sent.retransmitted_packets;
     waited += run.received.slot_waits;
-    messages += run.received.duplicate_packets;
+    duplicates += run.received.duplicate_packets;
   }
   // The seeds reach what they are for.
   REQUIRE(decoded > 0);
   REQUIRE(repaired > 0);
   REQUIRE(waited > 0);
-  REQUIRE(messages > 0);
+  REQUIRE(duplicates > 0);
 }
 
 TEST_CASE("the same run recorded twice gives the same bytes") {

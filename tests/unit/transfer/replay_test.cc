@@ -45,7 +45,6 @@ TEST_CASE("a changed byte of an event is noticed in its turn or as soon as it ma
   size_t at_once = 0, checked = 0;
   for (size_t turn = 0; turn < positions.size(); ++turn) {
     // A CTS, BEGIN, ... is never answered when its version byte is wrong.
-    RecordingReader reader(recording);
     const auto tag = [&](size_t at) { return std::to_integer<unsigned>(recording[at]) & 15; };
     size_t at = positions[turn] + 1;
     while (std::to_integer<unsigned>(recording[at]) >= 128) ++at;
