@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "sim/experiment.h"
+#include "tools/longhaul/command_replay.h"
 #include "tools/longhaul/command_run.h"
 #include "tools/longhaul/commit.h"
 
@@ -57,6 +58,21 @@ void add_run(CLI::App& app, RunCommand& command) {
       "what was finished is written and marked as incomplete.");
 }
 
+void add_replay(CLI::App& app, ReplayCommand& command) {
+  CLI::App* replay = app.add_subcommand(
+      "replay", "Repeat a recording of a queue pair offline and compare what it does");
+  replay->add_option("file", command.file, "Recording, as core/transfer/recording.h writes it")
+      ->required()
+      ->type_name("FILE");
+  replay->add_flag("--verbose", command.verbose,
+                   "Print every turn, with its events (<) and commands (>) in words");
+  replay->footer(
+      "Example:\n"
+      "  longhaul replay failed.recording --verbose | less\n\n"
+      "Exit code: 0 all commands are as recorded; 1 they differ, and the first difference is shown;\n"
+      "2 the file is no recording, is cut short or damaged, or has another version.");
+}
+
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* used = &app;
   for (const CLI::App* sub : app.get_subcommands()) used = sub;
@@ -71,6 +87,7 @@ int main(int argc, char** argv) {
   CLI::App app("Longhaul: choose the reliability layer of RDMA between data centres", "longhaul");
   RunCommand command;
   command.program = argv[0];
+  ReplayCommand replay;
   app.set_version_flag("--version",
                        fmt::format("longhaul {} (commit {})", LONGHAUL_VERSION, build_commit()));
   app.require_subcommand(1);
@@ -78,6 +95,7 @@ int main(int argc, char** argv) {
       "Example:\n  longhaul run scenarios/quickstart.yaml\n\n\"longhaul run --help\" lists the "
       "options of a run.");
   add_run(app, command);
+  add_replay(app, replay);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
@@ -87,6 +105,7 @@ int main(int argc, char** argv) {
   }
   command.overrides.has_seed = app.get_subcommand("run")->count("--seed") > 0;
   try {
+    if (app.got_subcommand("replay")) return replay_command(replay);
     return run_command(command, sim::simulate_message);
   } catch (const SetupError& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
