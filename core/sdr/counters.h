@@ -17,7 +17,8 @@ struct QueuePairCounters {
   // Arrived.
   uint64_t received_packets = 0;   ///< new ones, of armed messages
   uint64_t duplicate_packets = 0;  ///< there already
-  uint64_t late_packets = 0;       ///< for a slot that is not armed
+  uint64_t late_packets = 0;       ///< for a slot that has been released and rests
+  uint64_t stale_packets = 0;      ///< for a slot that is not armed and has rested, or never was
   uint64_t beyond_packets = 0;     ///< for an armed slot, but beyond its message
   uint64_t decoded_packets = 0;    ///< never arrived: rebuilt from parity
 

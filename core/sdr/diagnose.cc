@@ -53,27 +53,27 @@ class Diagnosis {
            " complete by the receive bitmap, but the memory of the two ends differs. Either bits "
            "are set before the data is visible (a memory barrier is missing between a NIC or an "
            "offload engine and its reader), or late packets of an earlier message passed for new "
-           "ones (then late_packets is above 0: see generation_clash), or the source was changed "
+           "ones (see generation_clash), or the source was changed "
            "while it was being sent"});
     }
     if (const uint64_t n = got_.beyond_packets; n > 0) {
       add(Severity::error, "packets_beyond_message",
           {count_of(n, "packet", "packets"),
-           " arrived beyond the end of their message and were dropped: the ends differ in MTU or in "
+           " arrived beyond the end of their message and were dropped: the ends differ in MTU or "
+           "in "
            "the split of the immediate, or the peer is faulty"});
     }
   }
 
   void slots() {
-    if (const uint64_t n = got_.late_packets; n > 0 && got_.received_packets > 0) {
-      const bool many = n * 1000 > got_.received_packets;
-      add(many ? Severity::warning : Severity::note, "generation_clash",
-          {count_of(n, "packet", "packets"), " (",
-           percent(n, n + got_.received_packets + got_.duplicate_packets),
-           ") arrived for slots that were not armed any more and were dropped. That is normal after "
-           "partial completion and after repairs that were not needed. Should packets be later than "
-           "the reordering bound, set `reordering` higher or use more generations than ",
-           std::to_string(in_.generations), ", so that a slot rests longer"});
+    if (const uint64_t n = got_.stale_packets; n > 0) {
+      add(Severity::warning, "generation_clash",
+          {count_of(n, "packet", "packets"),
+           " arrived for slots that had rested already, and were dropped. Had the slot been armed "
+           "again, they would have passed for packets of its next message: set `reordering` to "
+           "what "
+           "the path really does, or use more generations than ",
+           std::to_string(in_.generations), ", so that a slot is used less often"});
     }
     if (const uint64_t n = got_.slot_waits; n > 0) {
       add(Severity::warning, "slots_exhausted",
@@ -89,17 +89,18 @@ class Diagnosis {
     if (const uint64_t n = sent_.refused_code + got_.refused_code; n > 0) {
       add(Severity::error, "code_mismatch",
           {count_of(n, "transfer was", "transfers were"),
-           " announced with another erasure code than this end's: set the same policy at both ends, "
+           " announced with another erasure code than this end's: set the same policy at both "
+           "ends, "
            "and run the same release (the matrices are compared at connect)"});
     }
     const uint64_t n = got_.fallbacks;
     if (n == 0) return;
     const bool often = in_.transfers == 0 || n * 100 >= in_.transfers;
     add(often ? Severity::warning : Severity::note, "code_too_weak",
-        {"the code of ", in_.policy.name(), " gave up on ",
-         count_of(n, "transfer", "transfers"),
+        {"the code of ", in_.policy.name(), " gave up on ", count_of(n, "transfer", "transfers"),
          in_.transfers > 0 ? joined({" of ", std::to_string(in_.transfers)}) : std::string(),
-         " and asked for retransmission, which costs round trips: more parity or wider stripes stand "
+         " and asked for retransmission, which costs round trips: more parity or wider stripes "
+         "stand "
          "more loss"});
   }
 
@@ -119,9 +120,10 @@ class Diagnosis {
             "device on the way damages packets");
     refused(&QueuePairCounters::refused_version, "version_mismatch",
             "another version of the protocol. Run the same release at both ends");
-    refused(&QueuePairCounters::refused_connection, "stale_connection",
-            "of another connection. The peer has restarted, or an old one is still sending: connect "
-            "anew");
+    refused(
+        &QueuePairCounters::refused_connection, "stale_connection",
+        "of another connection. The peer has restarted, or an old one is still sending: connect "
+        "anew");
     refused(&QueuePairCounters::refused_unknown, "unknown_ids",
             "about transfers or slots that this end never posted. The ends are not connected to "
             "each other, or the peer is faulty");
@@ -169,7 +171,8 @@ class Diagnosis {
     if (in_.chunk_packets > 64 || !std::has_single_bit(in_.chunk_packets)) {
       add(Severity::note, "chunk_misaligned",
           {"chunks of ", std::to_string(in_.chunk_packets),
-           " packets lie across words of the bitmap, which costs the receiver time: 1, 2, 4, ... 64 "
+           " packets lie across words of the bitmap, which costs the receiver time: 1, 2, 4, ... "
+           "64 "
            "packets do not"});
     }
     if (in_.message_bytes > 0 && in_.message_bytes < chunk_bytes) {

@@ -83,7 +83,7 @@ class SlotTable {
     Slot& slot = slots_[index_of(id)];
     LONGHAUL_CHECK(slot.state == State::armed);
     slot.state = State::draining;
-    slot.quarantined_until = now + quarantine_;
+    slot.rests_until = now + quarantine_;
     --armed_;
   }
 
@@ -92,8 +92,8 @@ class SlotTable {
     Slot& slot = slots_[index_of(id)];
     LONGHAUL_CHECK(slot.state == State::draining);
     slot.state = State::free;
-    free_.push_back({std::max(slot.quarantined_until, now + reordering_),
-                     static_cast<uint16_t>(index_of(id))});
+    slot.rests_until = std::max(slot.rests_until, now + reordering_);
+    free_.push_back({slot.rests_until, static_cast<uint16_t>(index_of(id))});
   }
 
   /// Null when nothing is armed there, or when such a slot cannot exist.
@@ -103,6 +103,15 @@ class SlotTable {
     return found.state == State::armed ? &found.message : nullptr;
   }
 
+  /// A packet that arrives for the slot, which is not armed, at `arrival` is late, but no later
+  /// than what the slot rests for. False also when such a slot cannot exist or was never armed.
+  bool resting(uint8_t generation, uint16_t slot, Instant arrival) const {
+    if (generation >= generations_ || slot >= kSlotsPerGeneration) return false;
+    const Slot& found = slots_[index_of({generation, slot})];
+    return found.state == State::draining ||
+           (found.state == State::free && arrival < found.rests_until);
+  }
+
   uint32_t armed() const { return armed_; }
   uint32_t max_armed() const { return max_armed_; }
 
@@ -110,7 +119,7 @@ class SlotTable {
   enum class State : uint8_t { free, armed, draining };
   struct Slot {
     ArmedMessage message;
-    Instant quarantined_until{};
+    Instant rests_until{};
     State state = State::free;
   };
   struct Free {

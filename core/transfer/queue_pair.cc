@@ -187,7 +187,8 @@ Wakeup QueuePair::next_wakeup() const {
 void QueuePair::on_packets(const PacketsArrived& event) {
   const ArmedMessage* message = engine_.slots.find(event.generation, event.slot);
   if (message == nullptr || event.channel >= engine_.attributes.channels) {
-    counters_.late_packets += event.packet_count;
+    const bool late = engine_.slots.resting(event.generation, event.slot, event.last_arrival);
+    (late ? counters_.late_packets : counters_.stale_packets) += event.packet_count;
     return;
   }
   if (message->role == MessageRole::plain) {

@@ -55,6 +55,7 @@ std::vector<Finding> findings_of(const Scenario& scenario, const SeriesSummary& 
   input.mtu_bytes = point.path.mtu_bytes;
   input.header_bytes = point.path.header_bytes;
   input.chunk_packets = point.chunk_packets;
+  input.generations = sim::MessageSpec{}.generations;
   return diagnose(input);
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("each trouble has its name") {
   const Trouble troubles[] = {
       {&Counters::checksum_mismatches, false, 1, "bitmap_out_of_step"},
       {&Counters::beyond_packets, true, 1, "packets_beyond_message"},
-      {&Counters::late_packets, true, 5, "generation_clash"},
+      {&Counters::stale_packets, true, 5, "generation_clash"},
       {&Counters::slot_waits, true, 1, "slots_exhausted"},
       {&Counters::refused_code, true, 1, "code_mismatch"},
       {&Counters::fallbacks, true, 1, "code_too_weak"},

@@ -54,6 +54,18 @@ TEST_CASE("a slot rests until the quarantine is over and the sender's consent ha
   }
 }
 
+TEST_CASE("a late packet is told from one that is later than its slot rests") {
+  SlotTable table(2, 10, kQuarantine, kReordering);
+  const SlotId slot = *table.arm({}, {});
+  REQUIRE_FALSE(table.resting(0, 1, at(0)));  // never armed
+  REQUIRE_FALSE(table.resting(9, 0, at(0)));  // cannot exist
+  table.release(slot, at(0));
+  REQUIRE(table.resting(0, 0, at(50'000)));  // the sender has not consented
+  table.retire(slot, at(2000));
+  REQUIRE(table.resting(0, 0, at(9'999)));
+  REQUIRE_FALSE(table.resting(0, 0, at(10'000)));
+}
+
 TEST_CASE("no more are armed at once than is allowed") {
   SlotTable table(4, 3, {}, {});
   for (int i = 0; i < 3; ++i) REQUIRE(table.arm({}, {}));

@@ -159,18 +159,18 @@ TEST_CASE("bitmap bits beyond the message, and arrivals of slots never armed, ch
     victim.events.events.emplace_back(
         PacketsArrived{channel, generation, slot, first, count, 0, {}, {}});
   };
-  arrive(0, 0, 0, 40, 1);                // the transfer has 40 packets
-  arrive(0, 0, 0, 39, 2);                //
-  arrive(0, 0, 1, 0, ~0u);               // the plain message
-  arrive(0, 0, 1, ~0u, 1);               //
+  arrive(0, 0, 0, 40, 1);   // the transfer has 40 packets
+  arrive(0, 0, 0, 39, 2);   //
+  arrive(0, 0, 1, 0, ~0u);  // the plain message
+  arrive(0, 0, 1, ~0u, 1);  //
   victim.turn();
   REQUIRE(victim.counters().beyond_packets == 1 + 2 + uint64_t{~0u} + 1);
-  arrive(0, 0, 2, 0, 1);                 // armed by nobody
-  arrive(0, 1, 0, 0, 1);                 //
-  arrive(0, 200, 60'000, 0, 1);          // cannot exist
-  arrive(63, 0, 0, 0, 1);                // nor this channel
+  arrive(0, 0, 2, 0, 1);         // armed by nobody
+  arrive(0, 1, 0, 0, 1);         //
+  arrive(0, 200, 60'000, 0, 1);  // cannot exist
+  arrive(63, 0, 0, 0, 1);        // nor this channel
   victim.turn();
-  REQUIRE(victim.counters().late_packets == 4);
+  REQUIRE(victim.counters().stale_packets == 4);
   REQUIRE(victim.queue_pair.recv(0).bitmap().packets().count() == 0);
   REQUIRE(victim.queue_pair.recv_message(0).bitmap().packets().count() == 0);
 }
@@ -204,8 +204,7 @@ TEST_CASE("writes of a hostile host touch nothing that is not armed") {
   const MemoryHandle source_handle = hosts.sender.backend.register_memory(source_region);
   const MemoryHandle buffer_handle = hosts.receiver.backend.register_memory(buffer_region);
   // Ten packets in the middle of the registration, the last one of a single byte.
-  hosts.receiver.queue_pair.recv_post({},
-                                      {buffer_handle, buffer_region, 20 * kMtu, 9 * kMtu + 1});
+  hosts.receiver.queue_pair.recv_post({}, {buffer_handle, buffer_region, 20 * kMtu, 9 * kMtu + 1});
   hosts.receiver.turn({});
 
   std::vector<Command> writes;

@@ -134,7 +134,7 @@ TEST_CASE("a packet for a slot that is not armed, or beyond its message, changes
   events.events.emplace_back(PacketsArrived{0, 0, 0, 10, 1, 0, {}, {}});
   events.events.emplace_back(PacketsArrived{0, 0, 0, 5, 100, 0, {}, {}});
   queue_pair.turn({1}, events, commands);
-  REQUIRE(queue_pair.counters().late_packets == 2);
+  REQUIRE(queue_pair.counters().stale_packets == 2);
   REQUIRE(queue_pair.recv(0).bitmap().packets().count() == 0);
 }
 
