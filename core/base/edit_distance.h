@@ -31,19 +31,21 @@ inline size_t edit_distance(std::string_view from, std::string_view to) {
   return above[to.size()];
 }
 
-/// The word nearest to `text`, the first of equals; empty when none is close enough to be meant
+/// The word nearest to `text`; of equals one that begins with it, which was not finished, else the
+/// first; empty when none is close enough to be meant
 /// (more than half of its letters would have to change).
 template <typename Words>
 std::string nearest_word(std::string_view text, const Words& words) {
   constexpr size_t kLongest = 64;  // beyond it nobody mistyped a key, and the cost is a product
   std::string best;
-  size_t best_distance = text.size() + 1;
+  size_t best_rank = ~size_t{0};
   if (text.size() > kLongest) return best;
   for (const auto& word : words) {
     const std::string_view candidate(word);
     const size_t distance = edit_distance(text, candidate);
-    if (distance < best_distance && distance * 2 <= std::max(text.size(), candidate.size())) {
-      best_distance = distance;
+    const size_t rank = 2 * distance + (candidate.starts_with(text) ? 0 : 1);
+    if (rank < best_rank && distance * 2 <= std::max(text.size(), candidate.size())) {
+      best_rank = rank;
       best = candidate;
     }
   }
