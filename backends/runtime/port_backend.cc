@@ -1,0 +1,154 @@
+#include "backends/runtime/port_backend.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace longhaul {
+
+PortBackend::PortBackend(Device& device, Port& port, std::shared_ptr<Doorbells> doorbells,
+                         const PortAttributes& attributes, uint32_t chunk_packets, bool served)
+    : device_(device),
+      port_(port),
+      doorbells_(std::move(doorbells)),
+      attributes_(attributes),
+      served_(served),
+      arrivals_(attributes.generations, chunk_packets, attributes.channels, kNewsCapacity),
+      fenced_(size_t{attributes.generations} * kSlotsPerGeneration) {
+  for (uint32_t c = 0; c < attributes.channels; ++c)
+    channels_.push_back(std::make_unique<Channel>());
+}
+
+// Commands ---------------------------------------------------------------------------------------
+
+size_t PortBackend::submit(Instant now, std::span<const Command> commands,
+                           std::span<const std::byte> control_bytes) {
+  size_t taken = 0;
+  while (taken < commands.size() && submit_one(now, commands[taken], control_bytes)) ++taken;
+  for (const Command& command : commands.subspan(taken)) {
+    if (const auto* release = std::get_if<ReleaseReceive>(&command))
+      fence({release->generation, release->slot});
+  }
+  return taken;
+}
+
+bool PortBackend::submit_one(Instant now, const Command& command,
+                             std::span<const std::byte> control_bytes) {
+  if (const auto* write = std::get_if<WriteRun>(&command)) return port_.post_write(now, *write);
+  if (const auto* control = std::get_if<SendControl>(&command))
+    return port_.send_control(now, control_bytes.subspan(control->offset, control->bytes));
+  if (const auto* arm = std::get_if<ArmReceive>(&command)) {
+    const SlotId slot{arm->generation, arm->slot};
+    if (fenced_[index_of(slot)]) return true;
+    // The bitmap first: what lands is then seen.
+    if (!arrivals_.armed(slot)) arrivals_.arm(slot, arm->packets);
+    port_.arm(*arm);
+  } else if (const auto* release = std::get_if<ReleaseReceive>(&command)) {
+    const SlotId slot{release->generation, release->slot};
+    if (!fenced_[index_of(slot)]) fence(slot);
+    fenced_[index_of(slot)] = false;
+  }
+  return true;
+}
+
+void PortBackend::fence(SlotId slot) {
+  if (fenced_[index_of(slot)]) return;
+  fenced_[index_of(slot)] = true;
+  port_.release(slot);
+  // What has been merged since, but not landed, is forgotten with the rest of the news.
+  if (arrivals_.armed(slot)) arrivals_.release(slot);
+}
+
+// Events -----------------------------------------------------------------------------------------
+
+void PortBackend::poll(Instant now, EventBatch& events) {
+  if (!served_) {
+    for (uint8_t channel = 0; channel < attributes_.channels; ++channel) {
+      // As much as there is room for news of; the rest comes when this has been drained.
+      while (serve_channel(channel, now) == kBatch) drain(now, events);
+    }
+  }
+  merged_seen_ = merged_.load(std::memory_order_seq_cst);
+  const size_t first = events.events.size();
+  port_.poll(now, events);
+  for (const Event& event : std::span(events.events).subspan(first)) {
+    if (const auto* completed = std::get_if<WritesCompleted>(&event))
+      completed_[completed->channel] += completed->packet_count;
+  }
+  drain(now, events);
+}
+
+void PortBackend::drain(Instant now, EventBatch& events) {
+  arrivals_.drain([&](const FreshPackets& fresh) {
+    // A worker's clock may be ahead of this turn's.
+    const Instant arrival = std::min(fresh.last_arrival, now);
+    uint64_t bits = fresh.bits;
+    uint32_t first = 0;
+    while (bits != 0) {
+      const auto skip = static_cast<uint32_t>(std::countr_zero(bits));
+      bits >>= skip;
+      first += skip;
+      const auto count = static_cast<uint32_t>(std::countr_one(bits));
+      events.events.emplace_back(PacketsArrived{fresh.channel, fresh.id.generation, fresh.id.slot,
+                                                fresh.first_packet + first, count,
+                                                fresh.user_immediate, arrival, arrival});
+      if (count == 64) break;
+      bits >>= count;
+      first += count;
+    }
+  });
+  if (!served_) return;
+  for (uint8_t channel = 0; channel < attributes_.channels; ++channel) {
+    if (channels_[channel]->stalled.exchange(false, std::memory_order_seq_cst))
+      doorbells_->channel(channel).ring();
+  }
+}
+
+Instant PortBackend::next_event(const Wakeup& wakeup) {
+  Instant next = std::min(wakeup.deadline, port_.next_event(wakeup.completions));
+  if (!served_) {
+    // Receives must be posted again soon, whether the core waits for arrivals or not.
+    for (uint8_t channel = 0; channel < attributes_.channels; ++channel)
+      next = std::min(next, next_arrival(channel));
+    return next;
+  }
+  // Whoever merges looks at due_at_ after it has counted, and we at the count after setting due_at_:
+  // one of both notices.
+  const uint64_t due_at = merged_seen_ + std::min(wakeup.arrivals, ~merged_seen_);
+  due_at_.store(due_at, std::memory_order_seq_cst);
+  return merged_.load(std::memory_order_seq_cst) >= due_at ? Instant{} : next;
+}
+
+// Channels ---------------------------------------------------------------------------------------
+
+size_t PortBackend::serve_channel(uint8_t number, Instant now) {
+  Channel& channel = *channels_[number];
+  if (channel.begin == channel.end) {
+    channel.begin = 0;
+    channel.end = port_.poll_completions(number, now, channel.completions);
+    if (channel.end == 0) return 0;
+  }
+  const size_t offered = channel.end - channel.begin;
+  const size_t taken = arrivals_.merge(
+      number, now, std::span(channel.completions).subspan(channel.begin, offered));
+  channel.begin += taken;
+  for (uint8_t generation = 0; generation < attributes_.generations; ++generation) {
+    const uint32_t consumed = arrivals_.take_consumed(number, generation);
+    if (consumed != 0) port_.repost(number, generation, consumed);
+  }
+  if (!served_) return taken;
+  const uint64_t before = merged_.fetch_add(taken, std::memory_order_seq_cst);
+  const uint64_t due_at = due_at_.load(std::memory_order_seq_cst);
+  const bool stalled = taken < offered;
+  if (stalled) channel.stalled.store(true, std::memory_order_seq_cst);
+  if (stalled || (before < due_at && before + taken >= due_at)) doorbells_->progress().ring();
+  return taken;
+}
+
+Instant PortBackend::next_arrival(uint8_t number) {
+  const Channel& channel = *channels_[number];
+  if (channel.begin == channel.end) return port_.next_arrival(number);
+  // Whoever drains the news rings.
+  return served_ && channel.stalled.load(std::memory_order_seq_cst) ? Instant::never() : Instant{};
+}
+
+}  // namespace longhaul
