@@ -227,9 +227,9 @@ TEST_CASE("max_bytes and slots free again what was completed") {
     REQUIRE(link.wait([&] { return link.sender->send_poll(sent.id).ok(); }));
     link.receiver->recv_complete(first.id);
     REQUIRE(link.wait([&] { return link.receiver->recv_post(target.memory(), 0, 9'998).ok(); }));
+    link.sender.reset();
+    link.receiver.reset();
   }
-  link.sender.reset();
-  link.receiver.reset();
 }
 
 }  // namespace
