@@ -113,6 +113,8 @@ class Device {
   /// The region's address is not null unless it is empty. Throws SetupError.
   virtual MemoryHandle register_memory(const MemoryRegion& region) = 0;
   virtual void deregister_memory(MemoryHandle handle) = 0;
+  /// What the handle names; an empty region when it names nothing.
+  virtual MemoryRegion region(MemoryHandle handle) const = 0;
 
   /// Throws SetupError. The port must not outlive the device.
   virtual std::unique_ptr<Port> open_port(const PortAttributes& attributes) = 0;

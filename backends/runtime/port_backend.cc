@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace longhaul {
 
@@ -13,7 +14,8 @@ PortBackend::PortBackend(Device& device, Port& port, std::shared_ptr<Doorbells> 
       attributes_(attributes),
       served_(served),
       arrivals_(attributes.generations, chunk_packets, attributes.channels, kNewsCapacity),
-      fenced_(size_t{attributes.generations} * kSlotsPerGeneration) {
+      buffer_of_(size_t{attributes.generations} * kSlotsPerGeneration),
+      fenced_(buffer_of_.size()) {
   for (uint32_t c = 0; c < attributes.channels; ++c)
     channels_.push_back(std::make_unique<Channel>());
 }
@@ -42,6 +44,9 @@ bool PortBackend::submit_one(Instant now, const Command& command,
     // The bitmap first: what lands is then seen.
     if (!arrivals_.armed(slot)) arrivals_.arm(slot, arm->packets);
     port_.arm(*arm);
+    const std::byte* const buffer = device_.region(arm->buffer).at(arm->offset);
+    buffers_.emplace(buffer, slot);
+    buffer_of_[index_of(slot)] = buffer;
   } else if (const auto* release = std::get_if<ReleaseReceive>(&command)) {
     const SlotId slot{release->generation, release->slot};
     if (!fenced_[index_of(slot)]) fence(slot);
@@ -54,8 +59,21 @@ void PortBackend::fence(SlotId slot) {
   if (fenced_[index_of(slot)]) return;
   fenced_[index_of(slot)] = true;
   port_.release(slot);
+  const std::byte*& buffer = buffer_of_[index_of(slot)];
+  const auto [first, last] = buffers_.equal_range(buffer);
+  const auto found =
+      std::find_if(first, last, [&](const auto& entry) { return entry.second == slot; });
+  if (found != last) buffers_.erase(found);
+  buffer = nullptr;
   // What has been merged since, but not landed, is forgotten with the rest of the news.
   if (arrivals_.armed(slot)) arrivals_.release(slot);
+}
+
+void PortBackend::fence_within(std::span<const std::byte> memory) {
+  const std::byte* const end = memory.data() + memory.size();
+  for (auto at = buffers_.lower_bound(memory.data());
+       at != buffers_.end() && std::less<>()(at->first, end);)
+    fence(at++->second);
 }
 
 // Events -----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -48,6 +49,8 @@ class PortBackend final : public Backend {
   void arm_bitmap(SlotId slot, uint32_t packets) { arrivals_.arm(slot, packets); }
   /// Nothing lands any more, though ReleaseReceive is still to come. Ends the bitmap.
   void fence(SlotId slot);
+  /// The same for all slots whose buffer begins within `memory`.
+  void fence_within(std::span<const std::byte> memory);
   std::span<const uint64_t> chunk_words(SlotId slot) const { return arrivals_.chunk_words(slot); }
 
   /// Packets of each channel that have left.
@@ -79,6 +82,8 @@ class PortBackend final : public Backend {
   bool served_;
   ArrivalTable arrivals_;
   std::vector<std::unique_ptr<Channel>> channels_;
+  std::multimap<const std::byte*, SlotId> buffers_;  ///< of armed slots, by their beginning
+  std::vector<const std::byte*> buffer_of_;          ///< the same by slot; null: not armed
   std::vector<bool> fenced_;  ///< by slot: its next ArmReceive is void, its ReleaseReceive done
   std::array<uint64_t, kMaxChannels> completed_{};
   /// When others serve the channels: completions merged so far; how many of them the last turn had

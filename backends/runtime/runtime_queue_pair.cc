@@ -58,7 +58,8 @@ void RuntimeQueuePair::connect(std::span<const std::byte> blob) {
     backend_ = std::make_unique<PortBackend>(context_.device(), *port_, context_.doorbells(),
                                              port_attributes_, local_.chunk_packets,
                                              context_.options().workers != 0);
-    core_ = std::make_unique<QueuePair>(attributes, *backend_);
+    coder_ = std::make_unique<FencingCoder>(*backend_, host_coder());
+    core_ = std::make_unique<QueuePair>(attributes, *backend_, *coder_);
     description_ = describe_connection(options_, core_->attributes(), port_->capabilities());
     if (observer_ != nullptr) observer_->on_connect(core_->attributes(), port_->capabilities());
   }
@@ -110,7 +111,9 @@ size_t RuntimeQueuePair::turn(Instant now) {
   events_.clear();
   backend_->poll(now, events_);
   const size_t before = pending_.commands.size();
+  coder_->set_in_turn(true);
   core_->turn(now, events_, pending_);
+  coder_->set_in_turn(false);
   const auto appended = std::span<const Command>(pending_.commands).subspan(before);
   for (const Command& command : appended) {
     if (const auto* write = std::get_if<WriteRun>(&command))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/runtime/device.h"
+#include "backends/runtime/fencing_coder.h"
 #include "backends/runtime/gate.h"
 #include "backends/runtime/observer.h"
 #include "backends/runtime/options.h"
@@ -166,6 +167,7 @@ class RuntimeQueuePair {
 
   mutable Gate gate_;  ///< guards all below, but for the channels of `backend_`
   std::unique_ptr<PortBackend> backend_;
+  std::unique_ptr<FencingCoder> coder_;
   std::unique_ptr<QueuePair> core_;
   std::string description_;
   EventBatch events_;

@@ -46,10 +46,8 @@ class LoopbackDevice final : public Device {
   Capabilities capabilities() const override;
   MemoryHandle register_memory(const MemoryRegion& region) override;
   void deregister_memory(MemoryHandle handle) override;
+  MemoryRegion region(MemoryHandle handle) const override;
   std::unique_ptr<Port> open_port(const PortAttributes& attributes) override;
-
-  /// What the handle names; an empty region when it names nothing.
-  MemoryRegion region(MemoryHandle handle) const;
 
  private:
   std::shared_ptr<LoopbackHub> hub_;

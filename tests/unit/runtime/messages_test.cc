@@ -145,11 +145,12 @@ TEST_CASE("a stream is repaired by its user until the bitmap is full") {
       }
     }
     REQUIRE(count_chunks(bitmap) == bitmap.chunks);
-    CHECK(source.bytes() == target.bytes());
     CHECK(link.sender->send_continue(sent, kPackets - 1, 2).status == Status::error);
     REQUIRE(link.sender->send_end(sent).ok());
     CHECK_THAT(link.sender->send_continue(sent, 0, 1).text(), ContainsSubstring("ended"));
+    // Copies of what is there already may land until now.
     link.receiver->recv_complete(received);
+    CHECK(source.bytes() == target.bytes());
     bool all = false;
     REQUIRE(link.wait([&] { return link.sender->send_completed(sent, &all).ok(); }));
     CHECK(all);
