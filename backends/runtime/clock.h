@@ -21,8 +21,8 @@ class Clock {
 class SteadyClock final : public Clock {
  public:
   Instant now() const override {
-    return {std::chrono::duration_cast<std::chrono::nanoseconds>(
-                std::chrono::steady_clock::now() - origin())
+    return {std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                                 origin())
                 .count() *
             1'000};
   }

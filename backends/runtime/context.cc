@@ -27,14 +27,15 @@ Context::Context(std::string_view device, const ContextOptions& options)
                  ", late-write fence: " + (capabilities.late_write_fence ? "yes" : "no");
   for (uint32_t worker = 0; worker < options.workers; ++worker) {
     threads_.emplace_back([this, worker] {
-      run_thread(doorbells_->worker(worker), [&] { return serve_all(worker); },
-                 [&] { return next_arrival(worker); });
+      run_thread(
+          doorbells_->worker(worker), [&] { return serve_all(worker); },
+          [&] { return next_arrival(worker); });
     });
   }
   if (options.progress_thread) {
     threads_.emplace_back([this] {
-      run_thread(doorbells_->progress(), [&] { return progress_all(true); },
-                 [&] { return next_due(); });
+      run_thread(
+          doorbells_->progress(), [&] { return progress_all(true); }, [&] { return next_due(); });
     });
   }
 }
@@ -109,7 +110,8 @@ size_t Context::progress() {
   // Somebody else who makes progress does it for us.
   if (!progressed_.gate.try_lock()) return 0;
   size_t events = 0;
-  for (RuntimeQueuePair* queue_pair : progressed_.queue_pairs) events += queue_pair->progress(false);
+  for (RuntimeQueuePair* queue_pair : progressed_.queue_pairs)
+    events += queue_pair->progress(false);
   progressed_.gate.unlock();
   return events;
 }

@@ -25,11 +25,11 @@ struct PostRecord {
   };
   Kind kind = Kind::transfer_send;
   Instant now{};
-  uint64_t id = 0;               ///< what the post returned, or what it is about
-  MemorySlice memory;            ///< transfer_send, transfer_recv, send_start, recv_post
-  uint32_t user_immediate = 0;   ///< transfer_send, send_start
-  uint64_t first_packet = 0;     ///< send_continue
-  uint64_t packet_count = 0;     ///< send_continue
+  uint64_t id = 0;              ///< what the post returned, or what it is about
+  MemorySlice memory;           ///< transfer_send, transfer_recv, send_start, recv_post
+  uint32_t user_immediate = 0;  ///< transfer_send, send_start
+  uint64_t first_packet = 0;    ///< send_continue
+  uint64_t packet_count = 0;    ///< send_continue
 };
 
 /// Called in the order in which the core sees it, with the queue pair's lock held, from any thread.

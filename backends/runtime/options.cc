@@ -24,10 +24,9 @@ std::string out_of_range(const char* name, int64_t value, const std::string& ran
 
 void check_time(const char* name, Duration time, Duration least, Duration most) {
   if (time >= least && time <= most) return;
-  throw SetupError(kQueuePair,
-                   out_of_range(name, time.ps,
-                                "from " + std::to_string(least.ps) + " to " +
-                                    std::to_string(most.ps) + " picoseconds"));
+  throw SetupError(kQueuePair, out_of_range(name, time.ps,
+                                            "from " + std::to_string(least.ps) + " to " +
+                                                std::to_string(most.ps) + " picoseconds"));
 }
 
 uint64_t random_connection() {
@@ -63,11 +62,11 @@ void check_options(const ContextOptions& options) {
   if (options.channels < 1 || options.channels > kMaxChannels)
     throw SetupError(kContext, out_of_range("channels", options.channels, "1 to 64"));
   if (options.workers > options.channels) {
-    throw SetupError(kContext,
-                     out_of_range("workers", options.workers,
-                                  "at most the number of channels, " +
-                                      std::to_string(options.channels)),
-                     "Take fewer workers or more channels");
+    throw SetupError(
+        kContext,
+        out_of_range("workers", options.workers,
+                     "at most the number of channels, " + std::to_string(options.channels)),
+        "Take fewer workers or more channels");
   }
   if (options.clock != nullptr && (options.workers != 0 || options.progress_thread)) {
     throw SetupError(kContext, "threads cannot wait by a clock of your own",
@@ -133,11 +132,11 @@ std::string describe_connection(const QueuePairOptions& options,
                                 const QueuePairAttributes& attributes,
                                 const Capabilities& capabilities) {
   const auto text = [](uint64_t value) { return std::to_string(value); };
-  std::string lines = "MTU " + text(capabilities.mtu_bytes) + " bytes, rate " +
-                      text(capabilities.rate_bps / 1'000'000) + " Mb/s, " +
-                      text(attributes.channels) + " channels, chunks of " +
-                      text(attributes.chunk_packets) + " packets, late-write fence: " +
-                      (capabilities.late_write_fence ? "yes" : "no") + "\n";
+  std::string lines =
+      "MTU " + text(capabilities.mtu_bytes) + " bytes, rate " +
+      text(capabilities.rate_bps / 1'000'000) + " Mb/s, " + text(attributes.channels) +
+      " channels, chunks of " + text(attributes.chunk_packets) +
+      " packets, late-write fence: " + (capabilities.late_write_fence ? "yes" : "no") + "\n";
   lines += "policy " + attributes.policy.name() + ", round trip " +
            time_text(attributes.round_trip) + ", " + timers_text(attributes) + "\n";
   lines += text(attributes.max_messages) + " messages armed at once, of " +

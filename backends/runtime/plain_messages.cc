@@ -24,7 +24,7 @@ Outcome RuntimeQueuePair::check_message(const RegisteredMemory& memory, uint64_t
 // Sending ----------------------------------------------------------------------------------------
 
 Posted<uint64_t> RuntimeQueuePair::send_start(const RegisteredMemory& memory, uint64_t offset,
-                                    uint64_t length, uint32_t user_immediate) {
+                                              uint64_t length, uint32_t user_immediate) {
   const std::lock_guard lock(gate_);
   if (Outcome problem = check_message(memory, offset, length); !problem.ok()) return problem;
   const MemorySlice slice{memory.handle, memory.region, offset, length};
@@ -37,7 +37,7 @@ Posted<uint64_t> RuntimeQueuePair::send_start(const RegisteredMemory& memory, ui
 }
 
 Posted<uint64_t> RuntimeQueuePair::send_post(const RegisteredMemory& memory, uint64_t offset,
-                                   uint64_t length, uint32_t user_immediate) {
+                                             uint64_t length, uint32_t user_immediate) {
   Posted<uint64_t> posted = send_start(memory, offset, length, user_immediate);
   if (!posted.ok()) return posted;
   // In between the message may have failed, or the receiver may have completed it: the next call
@@ -47,16 +47,14 @@ Posted<uint64_t> RuntimeQueuePair::send_post(const RegisteredMemory& memory, uin
   return posted;
 }
 
-Outcome RuntimeQueuePair::send_continue(uint64_t id, uint64_t first_packet,
-                                        uint64_t packet_count) {
+Outcome RuntimeQueuePair::send_continue(uint64_t id, uint64_t first_packet, uint64_t packet_count) {
   const std::lock_guard lock(gate_);
   const auto found = messages_out_.find(id);
   LONGHAUL_CHECK(found != messages_out_.end());
   const SendStatus status = core_->send_message_status(id);
   if (status.state == SendState::failed) return Outcome::error(status.reason);
   if (status.state == SendState::completed) {
-    return Outcome::error(
-        "the receiver has completed the message: nothing more of it can be sent");
+    return Outcome::error("the receiver has completed the message: nothing more of it can be sent");
   }
   if (status.stream_ended)
     return Outcome::error("the message has been ended: nothing more of it can be sent");
@@ -123,8 +121,7 @@ Outcome RuntimeQueuePair::send_free(uint64_t id) {
   const SendStatus status = core_->send_message_status(id);
   const bool over = status.state == SendState::completed || status.state == SendState::failed;
   if (!over && !status.stream_ended) return Outcome::retry("the message has not been ended");
-  if (!has_left(id, found->second))
-    return Outcome::retry("not all that was asked for has left");
+  if (!has_left(id, found->second)) return Outcome::retry("not all that was asked for has left");
   messages_out_.erase(found);
   // The core goes on until the receiver has completed the message: it may yet have to repeat how
   // long the message is.
@@ -136,7 +133,7 @@ Outcome RuntimeQueuePair::send_free(uint64_t id) {
 // Receiving --------------------------------------------------------------------------------------
 
 Posted<uint64_t> RuntimeQueuePair::recv_post(const RegisteredMemory& memory, uint64_t offset,
-                                   uint64_t length) {
+                                             uint64_t length) {
   const std::lock_guard lock(gate_);
   if (Outcome problem = check_message(memory, offset, length); !problem.ok()) return problem;
   if (Outcome problem = check_receive(length); !problem.ok()) return problem;

@@ -129,8 +129,8 @@ Instant PortBackend::next_event(const Wakeup& wakeup) {
       next = std::min(next, next_arrival(channel));
     return next;
   }
-  // Whoever merges looks at due_at_ after it has counted, and we at the count after setting due_at_:
-  // one of both notices.
+  // Whoever merges looks at due_at_ after it has counted, and we at the count after setting
+  // due_at_: one of both notices.
   const uint64_t due_at = merged_seen_ + std::min(wakeup.arrivals, ~merged_seen_);
   due_at_.store(due_at, std::memory_order_seq_cst);
   return merged_.load(std::memory_order_seq_cst) >= due_at ? Instant{} : next;
@@ -146,8 +146,8 @@ size_t PortBackend::serve_channel(uint8_t number, Instant now) {
     if (channel.end == 0) return 0;
   }
   const size_t offered = channel.end - channel.begin;
-  const size_t taken = arrivals_.merge(
-      number, now, std::span(channel.completions).subspan(channel.begin, offered));
+  const size_t taken =
+      arrivals_.merge(number, now, std::span(channel.completions).subspan(channel.begin, offered));
   channel.begin += taken;
   for (uint8_t generation = 0; generation < attributes_.generations; ++generation) {
     const uint32_t consumed = arrivals_.take_consumed(number, generation);

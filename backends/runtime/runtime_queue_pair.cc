@@ -42,8 +42,7 @@ void RuntimeQueuePair::connect(std::span<const std::byte> blob) {
     constexpr const char* kWhere = "connect";
     if (core_) throw SetupError(kWhere, "the queue pair is connected already");
     const auto parsed = parse_connect_info(blob);
-    if (const auto* problem = std::get_if<std::string>(&parsed))
-      throw SetupError(kWhere, *problem);
+    if (const auto* problem = std::get_if<std::string>(&parsed)) throw SetupError(kWhere, *problem);
     const auto& peer = std::get<ConnectInfo>(parsed);
     agreement_ = agree(local_, peer);
     std::string problems;
@@ -196,9 +195,10 @@ Outcome RuntimeQueuePair::check_receive(uint64_t length) const {
   const uint64_t most = agreement_.max_bytes;
   if (most == ~uint64_t{0}) return {};
   if (length > most) {
-    return Outcome::error("a receive of " + text(length) + " bytes can never be posted: max_bytes, "
-                          "the smaller one of both ends, is " + text(most) +
-                          "; raise it, or post less at once");
+    return Outcome::error("a receive of " + text(length) +
+                          " bytes can never be posted: max_bytes, "
+                          "the smaller one of both ends, is " +
+                          text(most) + "; raise it, or post less at once");
   }
   if (length > most - posted_for_receiving())
     return Outcome::retry("max_bytes are posted for receiving; complete some first");
@@ -217,7 +217,7 @@ uint64_t RuntimeQueuePair::posted_for_receiving() const {
 // Transfers --------------------------------------------------------------------------------------
 
 Posted<TransferId> RuntimeQueuePair::transfer_send(const RegisteredMemory& memory, uint64_t offset,
-                                       uint64_t length, uint32_t user_immediate) {
+                                                   uint64_t length, uint32_t user_immediate) {
   const std::lock_guard lock(gate_);
   if (Outcome problem = check_post(memory, offset, length); !problem.ok()) return problem;
   if (Outcome problem = check_slots(length); !problem.ok()) return problem;
@@ -231,7 +231,7 @@ Posted<TransferId> RuntimeQueuePair::transfer_send(const RegisteredMemory& memor
 }
 
 Posted<TransferId> RuntimeQueuePair::transfer_recv(const RegisteredMemory& memory, uint64_t offset,
-                                       uint64_t length) {
+                                                   uint64_t length) {
   const std::lock_guard lock(gate_);
   if (Outcome problem = check_post(memory, offset, length); !problem.ok()) return problem;
   if (Outcome problem = check_slots(length); !problem.ok()) return problem;
@@ -252,8 +252,8 @@ Outcome RuntimeQueuePair::transfer_poll(TransferId id, TransferResult* result) c
   LONGHAUL_CHECK(found != posts.end());
   const TransferStatus& status =
       id.sends ? core_->send_status(id.number) : core_->recv_status(id.number);
-  const bool over = id.sends ? core_->send_released(id.number)
-                             : status.state != TransferState::active;
+  const bool over =
+      id.sends ? core_->send_released(id.number) : status.state != TransferState::active;
   const auto as_result = [&]() -> TransferResult {
     if (!over) return {};
     const bool delivered = status.state == TransferState::delivered;
@@ -262,8 +262,7 @@ Outcome RuntimeQueuePair::transfer_poll(TransferId id, TransferResult* result) c
               status.reason};
     }
     const ReceiveTransfer& receive = core_->recv(id.number);
-    return {status.state, delivered ? receive.bytes() : 0, receive.user_immediate(),
-            status.reason};
+    return {status.state, delivered ? receive.bytes() : 0, receive.user_immediate(), status.reason};
   };
   if (result != nullptr) *result = as_result();
   return over ? Outcome{} : Outcome::retry("the transfer has not ended");
@@ -280,8 +279,13 @@ Outcome RuntimeQueuePair::transfer_free(TransferId id) {
     core_->forget_recv(id.number);
     transfers_in_.erase(id.number);
   }
-  observe({id.sends ? PostRecord::Kind::forget_send : PostRecord::Kind::forget_recv, when,
-           id.number, {}, 0, 0, 0});
+  observe({id.sends ? PostRecord::Kind::forget_send : PostRecord::Kind::forget_recv,
+           when,
+           id.number,
+           {},
+           0,
+           0,
+           0});
   return {};
 }
 

@@ -80,8 +80,9 @@ class RuntimeQueuePair {
 
   /// Sends [offset, offset + length), which must not change until the transfer has ended.
   Posted<TransferId> transfer_send(const RegisteredMemory& memory, uint64_t offset, uint64_t length,
-                       uint32_t user_immediate);
-  Posted<TransferId> transfer_recv(const RegisteredMemory& memory, uint64_t offset, uint64_t length);
+                                   uint32_t user_immediate);
+  Posted<TransferId> transfer_recv(const RegisteredMemory& memory, uint64_t offset,
+                                   uint64_t length);
   /// Ok once it has ended, and its memory is the user's. `result` may be null.
   Outcome transfer_poll(TransferId id, TransferResult* result) const;
   /// Retry while it is active.
@@ -91,10 +92,10 @@ class RuntimeQueuePair {
 
   /// Once, all of it; no more pieces can follow.
   Posted<uint64_t> send_post(const RegisteredMemory& memory, uint64_t offset, uint64_t length,
-                   uint32_t user_immediate);
+                             uint32_t user_immediate);
   /// Nothing is sent until `send_continue`.
   Posted<uint64_t> send_start(const RegisteredMemory& memory, uint64_t offset, uint64_t length,
-                    uint32_t user_immediate);
+                              uint32_t user_immediate);
   Outcome send_continue(uint64_t id, uint64_t first_packet, uint64_t packet_count);
   Outcome send_end(uint64_t id);
   /// Ok when all that was asked for has left.

@@ -122,8 +122,9 @@ template <class Attributes>
 bool read_attributes(const Attributes* given, Attributes& attributes, const char* init) {
   if (given == nullptr) return true;
   if (given->size < sizeof(size_t) || given->size > sizeof(Attributes)) {
-    last_error = "the attributes' size is " + std::to_string(given->size) + ", this library knows " +
-                 std::to_string(sizeof(Attributes)) + " bytes; fill them by " + init +
+    last_error = "the attributes' size is " + std::to_string(given->size) +
+                 ", this library knows " + std::to_string(sizeof(Attributes)) +
+                 " bytes; fill them by " + init +
                  ", and do not use a library older than the header";
     return false;
   }
@@ -225,8 +226,7 @@ const char* longhaul_context_describe(longhaul_context* context) {
 
 longhaul_status longhaul_mr_reg(longhaul_context* context, void* address, uint64_t length,
                                 uint32_t flags, longhaul_mr** mr) {
-  if (any_null("the context", context, "the place for the registration", mr))
-    return LONGHAUL_ERROR;
+  if (any_null("the context", context, "the place for the registration", mr)) return LONGHAUL_ERROR;
   return guarded([&] {
     if (flags != LONGHAUL_MEMORY_HOST) {
       return say(LONGHAUL_ERROR, "memory flags " + std::to_string(flags) +
@@ -254,18 +254,12 @@ longhaul_status longhaul_mr_dereg(longhaul_mr* mr) {
 void longhaul_qp_attr_init(longhaul_qp_attr* attr) {
   if (attr == nullptr) return;
   const QueuePairOptions defaults;
-  *attr = {sizeof *attr,
-           "sr(nack)",
-           defaults.mtu_bytes,
-           defaults.chunk_packets,
-           defaults.generations,
-           defaults.max_messages,
-           defaults.max_bytes,
-           defaults.rate_bps,
-           defaults.message_bytes,
-           defaults.round_trip.ps,
-           defaults.reordering.ps,
-           defaults.give_up.ps};
+  *attr = {sizeof *attr,           "sr(nack)",
+           defaults.mtu_bytes,     defaults.chunk_packets,
+           defaults.generations,   defaults.max_messages,
+           defaults.max_bytes,     defaults.rate_bps,
+           defaults.message_bytes, defaults.round_trip.ps,
+           defaults.reordering.ps, defaults.give_up.ps};
 }
 
 longhaul_status longhaul_qp_create(longhaul_context* context, const longhaul_qp_attr* attr,
@@ -323,8 +317,8 @@ longhaul_status longhaul_qp_counter(longhaul_qp* qp, const char* name, uint64_t*
       *value = qp->queue_pair->counters().*field.value;
       return LONGHAUL_OK;
     }
-    return say(LONGHAUL_ERROR, "there is no counter \"" + std::string(name) +
-                                   "\"; core/sdr/counters.h lists them");
+    return say(LONGHAUL_ERROR,
+               "there is no counter \"" + std::string(name) + "\"; core/sdr/counters.h lists them");
   });
 }
 
@@ -362,8 +356,7 @@ longhaul_status longhaul_transfer_poll(longhaul_transfer* transfer,
 longhaul_status longhaul_transfer_free(longhaul_transfer* transfer) {
   if (any_null("the transfer", transfer)) return LONGHAUL_ERROR;
   return guarded([&] {
-    const longhaul_status status =
-        answer(transfer->qp->queue_pair->transfer_free(transfer->id));
+    const longhaul_status status = answer(transfer->qp->queue_pair->transfer_free(transfer->id));
     if (status == LONGHAUL_OK) transfer->qp->transfers.remove(transfer);
     return status;
   });
@@ -372,8 +365,7 @@ longhaul_status longhaul_transfer_free(longhaul_transfer* transfer) {
 // Plain messages: sending ------------------------------------------------------------------------
 
 longhaul_status longhaul_send_post(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
-                                   uint64_t length, uint32_t user_immediate,
-                                   longhaul_send** send) {
+                                   uint64_t length, uint32_t user_immediate, longhaul_send** send) {
   return post(qp, mr, &longhaul_qp::sends, send, [&](auto& queue_pair, auto& memory) {
     return queue_pair.send_post(memory, offset, length, user_immediate);
   });

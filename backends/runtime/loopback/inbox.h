@@ -98,8 +98,8 @@ class Inbox {
   std::array<ArrivalQueue<LoopbackRun>, kMaxChannels> channels;
   ArrivalQueue<Control> controls;
   ArrivalQueue<bool> goodbye;
-  std::atomic<bool> closed = false;      ///< the port is gone
-  std::atomic<uint64_t> sender = 0;      ///< address of the port that sends here; 0: none yet
+  std::atomic<bool> closed = false;  ///< the port is gone
+  std::atomic<uint64_t> sender = 0;  ///< address of the port that sends here; 0: none yet
 };
 
 }  // namespace longhaul

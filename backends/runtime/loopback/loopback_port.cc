@@ -109,8 +109,8 @@ bool LoopbackPort::post_write(Instant now, const WriteRun& run) {
   flight.packet_time = time_of(capabilities_.mtu_bytes);
   const Instant start = std::max(now, free_at_);
   const Duration delay = hub_->spec.delay;
-  free_at_ = start + flight.packet_time * (int64_t{run.packet_count} - 1) +
-             time_of(run.last_packet_bytes);
+  free_at_ =
+      start + flight.packet_time * (int64_t{run.packet_count} - 1) + time_of(run.last_packet_bytes);
   flight.last_arrival = free_at_ + delay;
   flight.first_arrival = std::min(flight.last_arrival, start + flight.packet_time + delay);
   for (uint32_t packet = 0; packet < run.packet_count; ++packet)
@@ -149,9 +149,8 @@ void LoopbackPort::poll(Instant now, EventBatch& events) {
   uint64_t queue_empty = 0;
   for (const auto& channel : channels_) queue_empty += channel->queue_empty.load();
   if (queue_empty != queue_empty_told_) {
-    events.events.emplace_back(
-        FaultRaised{FaultRaised::Kind::receive_queue_empty,
-                    static_cast<uint32_t>(queue_empty - queue_empty_told_)});
+    events.events.emplace_back(FaultRaised{FaultRaised::Kind::receive_queue_empty,
+                                           static_cast<uint32_t>(queue_empty - queue_empty_told_)});
     queue_empty_told_ = queue_empty;
   }
   if (!peer_gone_told_ && inbox_->goodbye.pop(now)) {
@@ -218,8 +217,8 @@ size_t LoopbackPort::poll_completions(uint8_t channel_number, Instant now,
 }
 
 void LoopbackPort::arrive(Channel& channel, const LoopbackRun& flight, uint32_t packet) {
-  const auto generation = static_cast<size_t>(std::ranges::find(inbox_->keys, flight.key) -
-                                              inbox_->keys.begin());
+  const auto generation =
+      static_cast<size_t>(std::ranges::find(inbox_->keys, flight.key) - inbox_->keys.begin());
   if (generation == inbox_->keys.size()) {
     ++channel.wrong_key;
     return;

@@ -94,8 +94,8 @@ void set_key(LoopbackSpec& spec, std::string_view device, std::string_view key,
     spec.mtu_bytes = static_cast<uint32_t>(reader.whole(1024, 8192, kForm));
     if ((spec.mtu_bytes & (spec.mtu_bytes - 1)) != 0) reader.refuse(kForm);
   } else {
-    const std::vector<std::string_view> keys = {"rate",         "delay", "loss", "control_loss",
-                                                "seed",         "mtu",   "receives"};
+    const std::vector<std::string_view> keys = {"rate", "delay", "loss",    "control_loss",
+                                                "seed", "mtu",   "receives"};
     std::string remedy;
     const std::string nearest = nearest_word(key, keys);
     if (!nearest.empty()) remedy = "did you mean " + nearest + "? ";

@@ -19,8 +19,8 @@ struct LoopbackSpec {
   double control_loss = 0;              ///< the same for control messages
   uint64_t seed = 1;                    ///< of the losses
   uint32_t mtu_bytes = 4096;            ///< 1024, 2048, 4096 or 8192
-  uint32_t receives = 4096;  ///< posted on each internal queue pair, 1 to 2^20: a receiver that lags
-                             ///< behind by more loses packets, as on a NIC
+  uint32_t receives = 4096;  ///< posted on each internal queue pair, 1 to 2^20: a receiver that
+                             ///< lags behind by more loses packets, as on a NIC
 
   bool operator==(const LoopbackSpec&) const = default;
 };

@@ -10,26 +10,26 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                                                     \
-  do {                                                                                       \
-    if (!(condition)) {                                                                      \
-      ++failures;                                                                            \
+#define CHECK(condition)                                                                       \
+  do {                                                                                         \
+    if (!(condition)) {                                                                        \
+      ++failures;                                                                              \
       fprintf(stderr, "%s:%d: CHECK failed: %s\n  longhaul_error(): %s\n", __FILE__, __LINE__, \
-              #condition, longhaul_error());                                                 \
-    }                                                                                        \
+              #condition, longhaul_error());                                                   \
+    }                                                                                          \
   } while (0)
 
-#define REQUIRE(condition)               \
-  do {                                   \
-    const int failed_before_ = failures; \
-    CHECK(condition);                    \
+#define REQUIRE(condition)                   \
+  do {                                       \
+    const int failed_before_ = failures;     \
+    CHECK(condition);                        \
     if (failures != failed_before_) exit(1); \
   } while (0)
 
-#define CHECK_ERROR(call, part)                         \
-  do {                                                  \
-    CHECK((call) == LONGHAUL_ERROR);                    \
-    CHECK(strstr(longhaul_error(), (part)) != NULL);    \
+#define CHECK_ERROR(call, part)                      \
+  do {                                               \
+    CHECK((call) == LONGHAUL_ERROR);                 \
+    CHECK(strstr(longhaul_error(), (part)) != NULL); \
   } while (0)
 
 enum { kLength = 300000, kPackets = 74, kChunks = 5, kGiveUpSeconds = 60 };
@@ -40,14 +40,14 @@ static longhaul_mr* mrs[2];
 static unsigned char* memory[2];
 
 /* Makes progress until the call has another answer than LONGHAUL_RETRY. */
-#define WAIT_FOR(status, call)                                             \
-  do {                                                                     \
-    const time_t begun_ = time(NULL);                                      \
-    while (((status) = (call)) == LONGHAUL_RETRY) {                        \
-      if (time(NULL) - begun_ > kGiveUpSeconds) break;                     \
-      (void)longhaul_context_progress(contexts[0]);                        \
-      (void)longhaul_context_progress(contexts[1]);                        \
-    }                                                                      \
+#define WAIT_FOR(status, call)                         \
+  do {                                                 \
+    const time_t begun_ = time(NULL);                  \
+    while (((status) = (call)) == LONGHAUL_RETRY) {    \
+      if (time(NULL) - begun_ > kGiveUpSeconds) break; \
+      (void)longhaul_context_progress(contexts[0]);    \
+      (void)longhaul_context_progress(contexts[1]);    \
+    }                                                  \
   } while (0)
 
 static void connect_pair(const char* device, const char* policy, uint32_t workers, int thread) {
@@ -63,7 +63,8 @@ static void connect_pair(const char* device, const char* policy, uint32_t worker
     REQUIRE(longhaul_qp_create(contexts[i], &qp_attr, &qps[i]) == LONGHAUL_OK);
     memory[i] = malloc(kLength);
     REQUIRE(memory[i] != NULL);
-    for (size_t j = 0; j < kLength; ++j) memory[i][j] = (unsigned char)(i == 0 ? j * 7 + j / 251 : 0);
+    for (size_t j = 0; j < kLength; ++j)
+      memory[i][j] = (unsigned char)(i == 0 ? j * 7 + j / 251 : 0);
     REQUIRE(longhaul_mr_reg(contexts[i], memory[i], kLength, LONGHAUL_MEMORY_HOST, &mrs[i]) ==
             LONGHAUL_OK);
   }

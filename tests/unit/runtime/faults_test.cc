@@ -126,8 +126,8 @@ TEST_CASE("packets without a posted receive are counted, and repaired") {
     const auto sent = link.sender->transfer_send(source.memory(), 0, kBytes, 0);
     REQUIRE(link.wait([&] { return link.sender->counters().data_packets > 0; }));
     // Only the sender makes progress.
-    REQUIRE(test::wait_until({&link.a},
-                             [&] { return link.sender->counters().data_packets == 256; }));
+    REQUIRE(
+        test::wait_until({&link.a}, [&] { return link.sender->counters().data_packets == 256; }));
     REQUIRE(link.wait([&] {
       return link.sender->transfer_poll(sent.id, nullptr).ok() &&
              link.receiver->transfer_poll(received.id, nullptr).ok();

@@ -67,7 +67,8 @@ TEST_CASE("context and queue pair attributes are refused with their range") {
     return refusal([&] { (void)context.create_queue_pair(attributes); });
   };
   using O = QueuePairOptions;
-  CHECK_THAT(create([](O& o) { o.policy = "sr(nak)"; }), ContainsSubstring("did you mean sr(nack)"));
+  CHECK_THAT(create([](O& o) { o.policy = "sr(nak)"; }),
+             ContainsSubstring("did you mean sr(nack)"));
   CHECK_THAT(create([](O& o) { o.generations = 17; }), ContainsSubstring("generations is 17"));
   CHECK_THAT(create([](O& o) { o.generations = 0; }), ContainsSubstring("generations is 0"));
   CHECK_THAT(create([](O& o) { o.max_messages = 3073; }), ContainsSubstring("at most 3072"));
@@ -188,7 +189,8 @@ TEST_CASE("what can never be done is refused with its numbers") {
   }
   const auto many_slots = link.sender->transfer_recv(*huge, 0, kHuge);
   CHECK(many_slots.status == Status::error);
-  CHECK_THAT(many_slots.text(), ContainsSubstring("takes 5 message slots with ec(32,8), and only 2"));
+  CHECK_THAT(many_slots.text(),
+             ContainsSubstring("takes 5 message slots with ec(32,8), and only 2"));
   CHECK_THAT(link.sender->transfer_send(*huge, 0, kHuge, 0).text(),
              ContainsSubstring("message slots"));
   const auto many_packets = link.sender->send_post(*huge, 0, (uint64_t{1} << 28) + 1, 0);

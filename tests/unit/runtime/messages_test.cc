@@ -16,9 +16,7 @@ constexpr size_t kMtu = 4096;
 constexpr size_t kChunk = 16 * kMtu;
 constexpr std::byte kUntouched{0xee};
 
-std::vector<std::byte> untouched(size_t bytes) {
-  return std::vector<std::byte>(bytes, kUntouched);
-}
+std::vector<std::byte> untouched(size_t bytes) { return std::vector<std::byte>(bytes, kUntouched); }
 
 ContextOptions threads(uint32_t workers, bool progress_thread) {
   ContextOptions options;
@@ -45,8 +43,7 @@ Message post(Link& link, Buffer& source, Buffer& target, uint32_t immediate) {
   Message message;
   message.received = must(link.receiver->recv_post(target.memory(), 0, target.bytes().size()));
   message.bitmap = link.receiver->recv_bitmap(message.received);
-  message.sent = must(
-      link.sender->send_post(source.memory(), 0, source.bytes().size(), immediate));
+  message.sent = must(link.sender->send_post(source.memory(), 0, source.bytes().size(), immediate));
   REQUIRE(link.wait([&] {
     return link.receiver->recv_length(message.received, message.bytes, message.chunks).ok();
   }));
@@ -73,9 +70,8 @@ TEST_CASE("a message is sent once, and its chunks are seen in the bitmap") {
     // The last chunk of the buffer is not reached, and the one before it only in part.
     REQUIRE(link.wait([&] { return count_chunks(message.bitmap) == 5; }));
     uint32_t immediate = 0;
-    REQUIRE(link.wait([&] {
-      return link.receiver->recv_immediate(message.received, immediate).ok();
-    }));
+    REQUIRE(
+        link.wait([&] { return link.receiver->recv_immediate(message.received, immediate).ok(); }));
     CHECK(immediate == 0xfeedbeef);
     REQUIRE(link.wait([&] { return link.sender->send_poll(message.sent).ok(); }));
     CHECK(link.sender->send_completed(message.sent, nullptr).status == Status::retry);
@@ -141,7 +137,8 @@ TEST_CASE("a stream is repaired by its user until the bitmap is full") {
       for (size_t chunk = 0; chunk < bitmap.chunks; ++chunk) {
         if (has_chunk(bitmap, chunk)) continue;
         const size_t first = chunk * 16;
-        REQUIRE(link.sender->send_continue(sent, first, std::min(kPackets - first, size_t{16})).ok());
+        REQUIRE(
+            link.sender->send_continue(sent, first, std::min(kPackets - first, size_t{16})).ok());
       }
     }
     REQUIRE(count_chunks(bitmap) == bitmap.chunks);
@@ -186,9 +183,7 @@ TEST_CASE("nothing lands after a message has been completed early") {
     Buffer next_source(link.a, random_bytes(64 * kChunk, 6));
     Buffer next_target(link.b, untouched(next_source.bytes().size()));
     const Message next = post(link, next_source, next_target, 0);
-    REQUIRE(link.wait([&] {
-      return has_chunk(next.bitmap, 0) || count_chunks(next.bitmap) > 10;
-    }));
+    REQUIRE(link.wait([&] { return has_chunk(next.bitmap, 0) || count_chunks(next.bitmap) > 10; }));
     CHECK(target.bytes() == then);
     CHECK(link.receiver->port_counters().fenced_packets > 0);
     CHECK(link.receiver->counters().late_packets > 0);
@@ -248,8 +243,8 @@ TEST_CASE("hundreds of messages go through the slots of one generation and out o
     Buffer target(link.b, untouched(kMessages * kMtu));
     std::vector<uint64_t> sent;
     for (size_t i = 0; i < kMessages; ++i) {
-      sent.push_back(must(link.sender->send_post(source.memory(), i * kMtu, kMtu,
-                                                 static_cast<uint32_t>(i))));
+      sent.push_back(
+          must(link.sender->send_post(source.memory(), i * kMtu, kMtu, static_cast<uint32_t>(i))));
     }
     bool refused = false;
     std::vector<uint64_t> received;

@@ -27,8 +27,8 @@ void transfer_all(Link& link, const std::vector<size_t>& sizes, uint64_t seed) {
   for (const size_t size : sizes) {
     const auto received = link.receiver->transfer_recv(target.memory(), to, size);
     REQUIRE(received.text().empty());
-    const auto sent = link.sender->transfer_send(source.memory(), from, size,
-                                                 static_cast<uint32_t>(size) + 7);
+    const auto sent =
+        link.sender->transfer_send(source.memory(), from, size, static_cast<uint32_t>(size) + 7);
     REQUIRE(sent.text().empty());
     transfers.push_back({sent.id, received.id, from, to, size});
     from += size;
@@ -55,8 +55,8 @@ void transfer_all(Link& link, const std::vector<size_t>& sizes, uint64_t seed) {
   CHECK(target.bytes().back() == std::byte{0xee});
 }
 
-const std::vector<size_t> kSizes = {0,    1,    kMtu - 1, kMtu,     kMtu + 1,
-                                    kMiB, 3 * kMtu + 5, 0,        20 * kMiB, 17};
+const std::vector<size_t> kSizes = {0, 1,         kMtu - 1, kMtu, kMtu + 1, kMiB, 3 * kMtu + 5,
+                                    0, 20 * kMiB, 17};
 
 TEST_CASE("transfers of many sizes are delivered by all policies, threads and losses") {
   const std::string policy = GENERATE("sr(nack)", "sr(rto=3rtt)", "ec(32,8)");
@@ -72,8 +72,7 @@ TEST_CASE("transfers of many sizes are delivered by all policies, threads and lo
   queue_pair.policy = policy;
   link.connect(queue_pair);
   transfer_all(link, kSizes, 1);
-  if (loss != "0" && policy != "ec(32,8)")
-    CHECK(link.sender->counters().retransmitted_packets > 0);
+  if (loss != "0" && policy != "ec(32,8)") CHECK(link.sender->counters().retransmitted_packets > 0);
   link.sender.reset();
   link.receiver.reset();
 }
