@@ -3,49 +3,17 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/transfer/queue_pair.h"
 #include "sim/host_memory.h"
-#include "sim/link.h"
+#include "sim/host_pair.h"
 #include "sim/payload.h"
-#include "sim/sim_backend.h"
 
 namespace longhaul::sim {
 namespace {
 
-/// Labels of forked generators; a changed value changes every result.
-enum ForkLabel : uint64_t {
-  kForwardLink = 1,
-  kReverseLink = 2,
-  kPayload = 3,
-  kConnection = 4,
-  kSenderKeys = 5,
-  kReceiverKeys = 6
-};
+/// Label of a forked generator, beside those of HostPair.
+constexpr uint64_t kPayload = 3;
 
 constexpr uint32_t kVirtualPacketBytes = 8;
-
-uint64_t effective_nic_rate_bps(const PathSpec& path) {
-  return path.nic_rate_bps == 0 ? path.rate_bps : path.nic_rate_bps;
-}
-
-LinkSpec link_spec(const PathSpec& path, const LossSpec& loss) {
-  return {path.rate_bps,  effective_nic_rate_bps(path), path.propagation, path.queue_bytes,
-          path.header_bytes, path.mtu_bytes, loss, {}, path.channel_delays};
-}
-
-struct Host {
-  Host(const Capabilities& capabilities, Link& outgoing, Link& incoming,
-       const QueuePairAttributes& attributes, uint64_t key_seed)
-      : backend(capabilities, outgoing, incoming, key_seed), queue_pair(attributes, backend) {}
-
-  void turn(Instant now) { drive(now, queue_pair, backend, events, commands); }
-  Instant next_turn() { return backend.next_event(queue_pair.next_wakeup()); }
-
-  SimBackend backend;
-  QueuePair queue_pair;
-  EventBatch events;
-  CommandBatch commands;
-};
 
 /// What does not depend on the policy: the same message on a perfect path, and with foresight.
 struct Reference {
@@ -56,7 +24,7 @@ struct Reference {
 
 Reference reference_of(const PathSpec& path, const MessageSpec& message, Instant started,
                        const Rng& rng) {
-  const uint64_t rate_bps = std::min(path.rate_bps, effective_nic_rate_bps(path));
+  const uint64_t rate_bps = std::min(path.rate_bps, path.effective_nic_rate_bps());
   const uint64_t packets = (message.bytes + path.mtu_bytes - 1) / path.mtu_bytes;
   const uint64_t full_bytes = path.mtu_bytes + path.header_bytes;
   const Duration packet_time = wire_time(full_bytes, rate_bps);
@@ -72,7 +40,7 @@ Reference reference_of(const PathSpec& path, const MessageSpec& message, Instant
 
   // The oracle sends in exactly the slots that will not be lost, and completes with the last of
   // them.
-  const auto loss = make_loss_process(path.loss, rng.fork(kForwardLink));
+  const auto loss = make_loss_process(path.loss, forward_rng(rng));
   const bool by_number = path.loss.model == LossModel::scripted;
   const uint64_t first = by_number ? 0 : static_cast<uint64_t>(started.ps / packet_time.ps);
   uint64_t slot = first;
@@ -89,12 +57,13 @@ Reference reference_of(const PathSpec& path, const MessageSpec& message, Instant
 QueuePairAttributes attributes_of(const PathSpec& path, const MessageSpec& message,
                                   const Rng& rng) {
   QueuePairAttributes attributes;
-  attributes.connection = rng.fork(kConnection).next();
+  attributes.connection = connection_of(rng);
   attributes.policy = message.policy;
   attributes.chunk_packets = message.chunk_packets;
   attributes.generations = message.generations;
   attributes.channels = message.channels;
   attributes.round_trip = path.propagation * 2;
+  attributes.reordering = path.reordering();
   attributes.give_up = message.give_up;
   return attributes;
 }
@@ -106,32 +75,19 @@ MemoryRegion region_of(HostMemory& memory, const PathSpec& path, const MessageSp
   return region;
 }
 
-void run_to_end(Host& sender, Host& receiver, uint64_t id) {
-  // Each turn can make something due at the other host, at the same instant at the earliest.
-  while (sender.queue_pair.send_status(id).state == TransferState::active) {
-    const Instant sender_turn = sender.next_turn();
-    const Instant receiver_turn = receiver.next_turn();
-    if (sender_turn <= receiver_turn) {
-      sender.turn(sender_turn);
-    } else {
-      receiver.turn(receiver_turn);
-    }
-  }
-}
-
-void count(MessageSample& sample, const Host& sender, const Host& receiver, const Link& forward,
-           const Link& reverse) {
-  const QueuePairCounters& sent = sender.queue_pair.counters();
-  const QueuePairCounters& received = receiver.queue_pair.counters();
-  sample.wire_bytes = forward.counters().wire_bytes + reverse.counters().wire_bytes;
+void count(MessageSample& sample, const HostPair& hosts) {
+  const QueuePairCounters& sent = hosts.sender.queue_pair.counters();
+  const QueuePairCounters& received = hosts.receiver.queue_pair.counters();
+  const LinkCounters& forward = hosts.forward.counters();
+  const LinkCounters& reverse = hosts.reverse.counters();
+  sample.wire_bytes = forward.wire_bytes + reverse.wire_bytes;
   sample.data_packets = sent.data_packets;
   sample.retransmitted_packets = sent.retransmitted_packets;
   sample.parity_packets = sent.parity_packets;
   sample.control_packets = sent.control_packets + received.control_packets;
-  sample.lost_packets = forward.counters().lost_packets + reverse.counters().lost_packets;
-  sample.lost_control_packets =
-      forward.counters().lost_control_packets + reverse.counters().lost_control_packets;
-  sample.queue_drops = forward.counters().queue_drops + reverse.counters().queue_drops;
+  sample.lost_packets = forward.lost_packets + reverse.lost_packets;
+  sample.lost_control_packets = forward.lost_control_packets + reverse.lost_control_packets;
+  sample.queue_drops = forward.queue_drops + reverse.queue_drops;
   sample.duplicate_packets = received.duplicate_packets;
   sample.decoded_packets = received.decoded_packets;
   sample.fallbacks = received.fallbacks;
@@ -144,14 +100,6 @@ void count(MessageSample& sample, const Host& sender, const Host& receiver, cons
 MessageSample simulate_message(const PathSpec& path, const MessageSpec& message, uint64_t seed,
                                uint64_t message_index) {
   const Rng rng = Rng(seed).fork(message_index);
-  LinkSpec forward_spec = link_spec(path, path.loss);
-  forward_spec.disorder = path.disorder;
-  Link forward(forward_spec, rng.fork(kForwardLink));
-  Link reverse(link_spec(path, path.reverse_loss), rng.fork(kReverseLink));
-  const Capabilities capabilities{
-      path.mtu_bytes,    message.max_run_packets, effective_nic_rate_bps(path),
-      path.header_bytes, path.mtu_bytes,          true};
-  const QueuePairAttributes attributes = attributes_of(path, message, rng);
   thread_local HostMemory source;
   thread_local HostMemory buffer;
   const MemoryRegion source_region = region_of(source, path, message);
@@ -163,20 +111,21 @@ MessageSample simulate_message(const PathSpec& path, const MessageSpec& message,
   std::ranges::fill(delivered,
                     std::byte{0});  // what an earlier message left must not pass for this one's
 
-  Host sender(capabilities, forward, reverse, attributes, rng.fork(kSenderKeys).seed());
-  Host receiver(capabilities, reverse, forward, attributes, rng.fork(kReceiverKeys).seed());
-  sender.backend.connect(receiver.backend);
-  receiver.backend.connect(sender.backend);
-  const MemoryHandle source_handle = sender.backend.register_memory(source_region);
-  const MemoryHandle buffer_handle = receiver.backend.register_memory(buffer_region);
+  HostPair hosts(path, attributes_of(path, message, rng),
+                 capabilities_of(path, message.max_run_packets), rng);
+  QueuePair& sender = hosts.sender.queue_pair;
+  QueuePair& receiver = hosts.receiver.queue_pair;
+  const MemoryHandle source_handle = hosts.sender.backend.register_memory(source_region);
+  const MemoryHandle buffer_handle = hosts.receiver.backend.register_memory(buffer_region);
   const auto immediate = static_cast<uint32_t>(payload_seed);
-  const uint64_t id = sender.queue_pair.transfer_send(
-      {}, {source_handle, source_region, 0, message.bytes}, immediate);
-  receiver.queue_pair.transfer_recv({}, {buffer_handle, buffer_region, 0, message.bytes});
-  run_to_end(sender, receiver, id);
+  const uint64_t id =
+      sender.transfer_send({}, {source_handle, source_region, 0, message.bytes}, immediate);
+  receiver.transfer_recv({}, {buffer_handle, buffer_region, 0, message.bytes});
+  while (sender.send_status(id).state == TransferState::active && hosts.step()) {
+  }
 
   MessageSample sample;
-  const TransferStatus& status = sender.queue_pair.send_status(id);
+  const TransferStatus& status = sender.send_status(id);
   const Reference reference = reference_of(path, message, status.started, rng);
   sample.ideal = reference.ideal;
   sample.oracle = reference.oracle;
@@ -185,17 +134,17 @@ MessageSample simulate_message(const PathSpec& path, const MessageSpec& message,
   sample.setup = status.started - status.posted;
   sample.completion = status.finished - status.started;
   sample.failure = status.reason;
-  count(sample, sender, receiver, forward, reverse);
+  count(sample, hosts);
   if (status.state == TransferState::delivered) {
     const bool intact = payload_equals(delivered, payload_seed) &&
-                        receiver.queue_pair.recv(id).user_immediate() == immediate &&
-                        receiver.queue_pair.recv(id).bytes() == message.bytes;
+                        receiver.recv(id).user_immediate() == immediate &&
+                        receiver.recv(id).bytes() == message.bytes;
     sample.outcome = intact ? Outcome::delivered : Outcome::corrupt;
     if (!intact) sample.failure = "what was delivered differs from what was sent";
   } else if (sample.failure == std::string_view("the end-to-end checksum differs")) {
     sample.outcome = Outcome::corrupt;
   }
-  sample.digest = mix64(sender.backend.digest(), receiver.backend.digest());
+  sample.digest = hosts.digest();
   sample.digest = mix64(sample.digest, static_cast<uint64_t>(sample.completion.ps));
   return sample;
 }

@@ -9,32 +9,11 @@
 #include <string>
 
 #include "core/base/time.h"
-#include "core/path/loss.h"
 #include "core/reliability/policy_spec.h"
 #include "core/sdr/counters.h"
-#include "sim/link.h"
+#include "sim/path.h"
 
 namespace longhaul::sim {
-
-/// A long-haul link between two hosts, full duplex.
-struct PathSpec {
-  uint64_t rate_bps = 400'000'000'000;
-  /// Rate at which a host's NIC injects; 0 means `rate_bps`. Above it, the queue can overflow.
-  uint64_t nic_rate_bps = 0;
-  /// One way.
-  Duration propagation{};
-  /// Bytes that the queue in front of the link holds beyond the packet on the wire.
-  uint64_t queue_bytes = 64u << 20;
-  /// Wire bytes of a packet beyond its payload: Ethernet with preamble and gap, IPv4, UDP, BTH,
-  /// RETH, immediate, ICRC, FCS.
-  uint32_t header_bytes = 102;
-  /// Payload bytes of a full packet: 1024, 2048, 4096 or 8192.
-  uint32_t mtu_bytes = 4096;
-  LossSpec loss;          ///< data direction
-  LossSpec reverse_loss;  ///< the receiver's control messages
-  DisorderSpec disorder;  ///< data direction
-  std::vector<Duration> channel_delays;  ///< both directions; see LinkSpec
-};
 
 enum class Payload {
   real,       ///< every byte is generated, moved, coded and compared

@@ -56,8 +56,7 @@ void Link::send_uncongested(const InFlightRun& flight, Instant start) {
     const uint64_t lost = loss_->next_lost(base + done);
     const auto survivors =
         static_cast<uint32_t>(std::min<uint64_t>(run.packet_count - done, lost - base - done));
-    if (survivors > 0)
-      deliver(flight, done, survivors, start + packet_time_ * done, base + done);
+    if (survivors > 0) deliver(flight, done, survivors, start + packet_time_ * done);
     done += survivors;
     if (done == run.packet_count) break;
     ++counters_.lost_packets;
@@ -78,14 +77,14 @@ void Link::send_queued(const InFlightRun& flight, Instant start) {
     const Instant begin = std::max(offered, wire_free_);
     wire_free_ = begin + time_on_wire(payload);
     counters_.wire_bytes += payload + spec_.header_bytes;
-    const uint64_t draw = control_loss_ ? data_sent_ : static_cast<uint64_t>(slot_of(begin));
+    const uint64_t draw = control_loss_ ? data_sent_ + i : static_cast<uint64_t>(slot_of(begin));
     if (loss_->next_lost(draw) == draw) {
       ++counters_.lost_packets;
     } else {
-      deliver(flight, i, 1, begin, draw);
+      deliver(flight, i, 1, begin);
     }
-    ++data_sent_;
   }
+  data_sent_ += run.packet_count;
 }
 
 bool Link::queue_accepts(Instant start, uint64_t bytes) {
@@ -113,19 +112,18 @@ InFlightRun Link::part(const InFlightRun& run, uint32_t first, uint32_t count,
   return flight;
 }
 
-/// Packets [first, first + count) of the run survive; `draw`: what decides the fate of the first.
-void Link::deliver(const InFlightRun& run, uint32_t first, uint32_t count, Instant begin,
-                   uint64_t draw) {
+/// Packets [first, first + count) of the run survive.
+void Link::deliver(const InFlightRun& run, uint32_t first, uint32_t count, Instant begin) {
   const bool scripted = !spec_.disorder.late_packets.empty();
   if (late_ == nullptr && duplicates_ == nullptr && !scripted)
     return deliver_in_order(part(run, first, count, begin));
   const auto at = [&](uint32_t i) { return begin + packet_time_ * i; };
   uint32_t done = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const bool late = late_ != nullptr && late_->next_lost(draw + i) == draw + i;
-    const bool twice = duplicates_ != nullptr && duplicates_->next_lost(draw + i) == draw + i;
-    const auto by = scripted ? spec_.disorder.late_packets.find(data_sent_ + first + i)
-                             : spec_.disorder.late_packets.end();
+    const uint64_t number = data_sent_ + first + i;
+    const bool late = late_ != nullptr && late_->next_lost(number) == number;
+    const bool twice = duplicates_ != nullptr && duplicates_->next_lost(number) == number;
+    const auto by = spec_.disorder.late_packets.find(number);
     const bool told = by != spec_.disorder.late_packets.end();
     if (!late && !twice && !told) continue;
     const uint32_t end = late || told ? i : i + 1;
@@ -138,15 +136,15 @@ void Link::deliver(const InFlightRun& run, uint32_t first, uint32_t count, Insta
       strays_.emplace(packet.arrival(0), packet);
     } else {
       ++(late ? counters_.late_packets : counters_.duplicated_packets);
-      deliver_late(packet, draw + i);
+      deliver_late(packet, number);
     }
   }
   if (done < count) deliver_in_order(part(run, first + done, count - done, at(done)));
 }
 
-void Link::deliver_late(InFlightRun flight, uint64_t draw) {
+void Link::deliver_late(InFlightRun flight, uint64_t number) {
   const int64_t up_to_ps = std::max<int64_t>(spec_.disorder.late_up_to.ps, 1);
-  Rng rng = disorder_rng_.fork(draw);
+  Rng rng = disorder_rng_.fork(number);
   flight.first_arrival +=
       Duration{static_cast<int64_t>(rng.below(static_cast<uint64_t>(up_to_ps)))};
   strays_.emplace(flight.arrival(0), flight);

@@ -17,12 +17,13 @@
 
 namespace longhaul::sim {
 
-/// Packets that do not keep their place: late, or there twice.
+/// Packets that do not keep their place: late, or there twice. Decided for each data packet by its
+/// number in order of sending, from 0.
 struct DisorderSpec {
   double late_rate = 0;       ///< share of packets that are late
   double duplicate_rate = 0;  ///< share of packets that arrive a second time
   Duration late_up_to{};      ///< both come by up to this later than in their turn
-  /// These data packets, by number in order of sending, are late by exactly so much.
+  /// These data packets, by number, are late by exactly so much.
   std::map<uint64_t, Duration> late_packets;
 
   bool operator==(const DisorderSpec&) const = default;
@@ -107,11 +108,10 @@ class Link {
 
   void send_uncongested(const InFlightRun& run, Instant start);
   void send_queued(const InFlightRun& run, Instant start);
-  void deliver(const InFlightRun& run, uint32_t first, uint32_t count, Instant begin,
-               uint64_t draw);
+  void deliver(const InFlightRun& run, uint32_t first, uint32_t count, Instant begin);
   void deliver_in_order(const InFlightRun& flight);
   InFlightRun part(const InFlightRun& run, uint32_t first, uint32_t count, Instant begin) const;
-  void deliver_late(InFlightRun flight, uint64_t draw);
+  void deliver_late(InFlightRun flight, uint64_t number);
   bool take_from(Flow& flow, Instant now, InFlightRun& arrived);
   bool queue_accepts(Instant start, uint64_t bytes);
   Duration time_on_wire(uint64_t payload_bytes) const;

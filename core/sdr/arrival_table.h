@@ -23,6 +23,7 @@
 
 namespace longhaul {
 
+
 inline constexpr uint32_t kMaxArrivalWorkers = 64;
 
 /// News for the turn: packets of one bitmap word that have arrived and were not there before.
@@ -151,6 +152,7 @@ class ArrivalTable {
   struct WordArrivals;
   class Merge;
 
+  static size_t words_for(uint32_t bits) { return (size_t{bits} + 63) / 64; }
   size_t index_of(SlotId id) const {
     LONGHAUL_CHECK(id.generation < generations_ && id.slot < kSlotsPerGeneration);
     return size_t{id.generation} * kSlotsPerGeneration + id.slot;

@@ -56,4 +56,9 @@ static_assert(kFields.size() * sizeof(uint64_t) == sizeof(Counters));
 
 std::span<const CounterField> counter_fields() { return kFields; }
 
+QueuePairCounters& QueuePairCounters::operator+=(const QueuePairCounters& other) {
+  for (const CounterField& field : kFields) this->*field.value += other.*field.value;
+  return *this;
+}
+
 }  // namespace longhaul

@@ -41,6 +41,8 @@ struct QueuePairCounters {
   uint64_t queue_pair_errors = 0;
   uint64_t peer_gone = 0;
 
+  QueuePairCounters& operator+=(const QueuePairCounters& other);
+
   uint64_t refused_controls() const {
     return refused_malformed + refused_version + refused_connection + refused_unknown +
            refused_size + refused_code;

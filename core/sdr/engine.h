@@ -37,9 +37,19 @@ class SlotQueue {
   bool empty() const { return waiting_.empty(); }
   Activity& front() { return *waiting_.front(); }
   void wait(Activity& activity) {
-    if (std::ranges::find(waiting_, &activity) == waiting_.end()) waiting_.push_back(&activity);
+    if (activity.waits_for_slot_) return;
+    activity.waits_for_slot_ = true;
+    waiting_.push_back(&activity);
   }
-  void leave(Activity& activity) { std::erase(waiting_, &activity); }
+  void leave(Activity& activity) {
+    if (!activity.waits_for_slot_) return;
+    activity.waits_for_slot_ = false;
+    if (waiting_.front() == &activity) {
+      waiting_.pop_front();
+    } else {
+      std::erase(waiting_, &activity);
+    }
+  }
 
  private:
   std::deque<Activity*> waiting_;
@@ -52,7 +62,7 @@ struct Engine {
         capabilities(b.capabilities()),
         mtu_bytes(capabilities.mtu_bytes),
         coder(c),
-        round_trip(a.round_trip),
+        round_trip(a.round_trip, a.reordering),
         slots(a.generations, std::min(a.max_messages, live_message_limit(a.generations)),
               a.effective_quarantine(), a.reordering) {}
 
@@ -64,6 +74,11 @@ struct Engine {
   /// Starts elsewhere for each message, so that short ones use all channels.
   ChannelMap channels_of(uint64_t id) const {
     return {attributes.chunk_packets, attributes.channels, id};
+  }
+  /// How long to wait before a clear-to-send is repeated: a quarter of a round trip, a half, one,
+  /// two. Losing one soon costs little; a sender that is busy with earlier messages is not pestered.
+  Duration clear_to_send_wait(int repeats) const {
+    return round_trip.feedback_period() * (int64_t{16} << std::min(repeats, 3));
   }
   /// Something waits for slots and may get one at this time.
   Instant next_slot() const { return slot_queue.empty() ? Instant::never() : slots.next_free(); }

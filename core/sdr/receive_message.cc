@@ -5,7 +5,6 @@
 namespace longhaul {
 namespace {
 
-constexpr int kClearToSendPeriods = 16;
 constexpr uint32_t kAllFragments = (uint32_t{1} << Immediate::kFragments) - 1;
 
 }  // namespace
@@ -92,8 +91,7 @@ void ReceiveMessage::turn(const Turn& turn) {
   } else if (turn.now >= clear_to_send_deadline_) {
     turn.send_control(ClearToSend{MessageRole::plain, id_, 0, slot_.generation, slot_.slot,
                                   buffer_.bytes, 0});
-    clear_to_send_deadline_ =
-        turn.now + engine_.round_trip.feedback_period() * kClearToSendPeriods;
+    clear_to_send_deadline_ = turn.now + engine_.clear_to_send_wait(clear_to_sends_++);
   }
   if (!answer_wanted_) return;
   answer_wanted_ = false;

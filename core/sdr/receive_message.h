@@ -59,6 +59,7 @@ class ReceiveMessage final : public Activity {
   bool completed_ = false;
   bool abandoned_ = false;
   Instant clear_to_send_deadline_;
+  int clear_to_sends_ = 0;
 };
 
 }  // namespace longhaul

@@ -48,11 +48,13 @@ class Activity {
 
  private:
   friend class Schedule;
+  friend class SlotQueue;
   uint64_t order_ = 0;
   bool added_ = false;
   bool touched_ = false;
   Instant deadline_ = Instant::never();
   bool ready_ = false;
+  bool waits_for_slot_ = false;
   uint64_t wanted_ = ~uint64_t{0};
 };
 

@@ -61,7 +61,8 @@ void SendMessage::turn(const Turn& turn) {
                          : "no clear-to-send within the give-up time");
   }
   if (!cleared_) return;
-  wants_wire_ = turn.wire.room() == 0 && (!begun_ || !wanted_.empty());
+  // The first BEGIN goes out right before the data.
+  wants_wire_ = !begun_ && turn.wire.room() == 0;
   if (wants_wire_) return;
   if (!begun_ || (!begin_confirmed_ && turn.now >= begin_deadline_)) send_begin(turn);
   while (!wanted_.empty() && turn.wire.room() > 0) {

@@ -58,7 +58,6 @@ class SendMessage final : public Activity {
   Instant posted_;
   SlotId slot_;
   std::deque<PacketRange> wanted_;  ///< asked for, not sent yet
-  uint64_t sent_packets_ = 0;
   WireClock::Mark handed_over_{};
   bool cleared_ = false;
   bool wants_wire_ = false;

@@ -33,8 +33,10 @@ FeedbackSection ReceiveTransfer::describe(uint64_t begin, uint64_t end,
     uint64_t last = std::min(first, end);
     if (has_code()) {
       while (last < end && wanted(last)) ++last;
-    } else if (first < end) {
+    } else if (first < highest_end_) {
       last = std::min(data_.packets().next_set(first), end);
+    } else {
+      last = end;  // nothing has arrived up there: a long transfer is not searched for it
     }
     if (first < end) {
       const size_t bytes = varint_bytes(first - section.end) + varint_bytes(last - first);

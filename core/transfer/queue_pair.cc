@@ -8,6 +8,8 @@ QueuePair::QueuePair(const QueuePairAttributes& attributes, Backend& backend, Co
     : engine_(attributes, backend, coder), wire_(backend.capabilities(), attributes.ahead) {
   LONGHAUL_CHECK(attributes.channels >= 1 && attributes.channels <= kMaxChannels);
   LONGHAUL_CHECK(attributes.chunk_packets >= 1);
+  LONGHAUL_CHECK(backend.capabilities().max_control_bytes >
+                 max_feedback_fixed_bytes(attributes.channels));
 }
 
 // Posting ----------------------------------------------------------------------------------------
@@ -18,6 +20,7 @@ uint64_t QueuePair::transfer_send(Instant now, const MemorySlice& source, uint32
   auto transfer = std::make_unique<SendTransfer>(id, now, source, user_immediate, engine_);
   engine_.schedule.add(*transfer);
   sends_.emplace(id, std::move(transfer));
+  take_early(MessageRole::data, id);
   return id;
 }
 
@@ -66,6 +69,7 @@ uint64_t QueuePair::send_start(Instant now, const MemorySlice& source, uint32_t 
   auto message = std::make_unique<SendMessage>(id, now, source, user_immediate, engine_);
   engine_.schedule.add(*message);
   messages_out_.emplace(id, std::move(message));
+  take_early(MessageRole::plain, id);
   return id;
 }
 
@@ -119,6 +123,8 @@ void QueuePair::recv_complete(Instant now, uint64_t id) {
 void QueuePair::turn(Instant now, const EventBatch& events, CommandBatch& out) {
   latest_ = now;
   const Turn turn{now, engine_.attributes.connection, wire_, counters_, out};
+  for (const ClearToSend& message : due_early_) on_message(message, turn);
+  due_early_.clear();
   for (const Event& event : events.events) {
     if (const auto* packets = std::get_if<PacketsArrived>(&event)) {
       on_packets(*packets);
@@ -242,13 +248,41 @@ bool QueuePair::use(Live<T>& live, uint64_t id, Use&& use) {
 }
 
 void QueuePair::on_message(const ClearToSend& message, const Turn& turn) {
-  // What is not posted yet hears the next one: they are repeated.
+  const bool plain = message.role == MessageRole::plain;
+  if (message.id >= (plain ? next_message_out_ : next_send_)) return keep_clear_to_send(message);
   const auto hand_over = [&](auto& send) { send.on_clear_to_send(message, turn); };
-  if (message.role == MessageRole::plain) {
+  if (plain) {
     use(messages_out_, message.id, hand_over);
   } else {
     use(sends_, message.id, hand_over);
   }
+}
+
+void QueuePair::keep_clear_to_send(const ClearToSend& message) {
+  // An honest receiver has no more than this armed at once.
+  const size_t limit = size_t{engine_.attributes.generations} * kSlotsPerGeneration;
+  const bool plain = message.role == MessageRole::plain;
+  const std::pair key{plain ? MessageRole::plain : MessageRole::data, message.id};
+  auto& kept = early_[key];
+  const bool repeated = std::ranges::any_of(kept, [&](const ClearToSend& k) {
+    return k.role == message.role && k.segment == message.segment;
+  });
+  if (repeated) return;
+  if (early_count_ >= limit) {
+    ++counters_.refused_unknown;
+    if (kept.empty()) early_.erase(key);
+    return;
+  }
+  kept.push_back(message);
+  ++early_count_;
+}
+
+void QueuePair::take_early(MessageRole role, uint64_t id) {
+  const auto found = early_.find({role, id});
+  if (found == early_.end()) return;
+  early_count_ -= found->second.size();
+  due_early_.insert(due_early_.end(), found->second.begin(), found->second.end());
+  early_.erase(found);
 }
 
 void QueuePair::on_message(const Begin& message, const Turn& turn) {

@@ -89,6 +89,9 @@ class QueuePair {
   void on_message(const Complete& message, const Turn& turn);
   void on_message(const Retired& message, const Turn& turn);
   /// Touches what an id names and hands it over; false when it names nothing that lives.
+  void keep_clear_to_send(const ClearToSend& message);
+  /// Hands over what came before the send was posted.
+  void take_early(MessageRole role, uint64_t id);
   template <class T, class Use>
   bool use(Live<T>& live, uint64_t id, Use&& use);
   bool probe_tombstone(MessageRole role, uint64_t id);
@@ -109,6 +112,11 @@ class QueuePair {
   Live<ReceiveMessage> messages_in_;
   std::map<std::pair<MessageRole, uint64_t>, std::unique_ptr<Tombstone>> tombstones_;
   uint64_t receiving_ = 0;  ///< transfers that report at ticks
+  /// Clear-to-sends for what is not posted yet, by what they are for. The receiver is often ahead,
+  /// and repeats them too seldom to wait for.
+  std::map<std::pair<MessageRole, uint64_t>, std::vector<ClearToSend>> early_;
+  size_t early_count_ = 0;
+  std::vector<ClearToSend> due_early_;
 };
 
 /// One turn against a backend: poll, decide, submit. What the backend does not take stays at the

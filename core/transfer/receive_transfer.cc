@@ -8,8 +8,6 @@ namespace {
 /// Near the end, with nothing missing, COMPLETE says all that FEEDBACK would, and must not queue
 /// behind it.
 constexpr uint64_t kNeedlessFeedbackPackets = 64;
-/// Feedback periods between two clear-to-sends for the same message.
-constexpr int kClearToSendPeriods = 16;
 
 }  // namespace
 
@@ -58,7 +56,10 @@ void ReceiveTransfer::arm_messages(const Turn& turn) {
   if (!engine_.slot_queue.may_arm(*this)) return engine_.slot_queue.wait(*this);
   const size_t armed_before = next_to_arm_;
   while (next_to_arm_ < messages_.size() && arm(messages_[next_to_arm_], turn)) ++next_to_arm_;
-  if (next_to_arm_ > armed_before) clear_to_send_deadline_ = turn.now;
+  if (next_to_arm_ > armed_before) {
+    clear_to_send_deadline_ = turn.now;
+    clear_to_sends_ = 0;
+  }
   if (next_to_arm_ < messages_.size()) {
     ++turn.counters.slot_waits;
     return engine_.slot_queue.wait(*this);
@@ -97,8 +98,7 @@ void ReceiveTransfer::clear_to_send(const Turn& turn) {
     waiting = true;
   }
   clear_to_send_deadline_ =
-      waiting ? turn.now + engine_.round_trip.feedback_period() * kClearToSendPeriods
-              : Instant::never();
+      waiting ? turn.now + engine_.clear_to_send_wait(clear_to_sends_++) : Instant::never();
 }
 
 void ReceiveTransfer::observe(Instant when) {
@@ -135,7 +135,7 @@ void ReceiveTransfer::on_begin(const Begin& message, const Turn& turn) {
         first_observed_ +
         wire_time(capabilities.mtu_bytes + capabilities.header_bytes, capabilities.rate_bps) *
             static_cast<int64_t>(packets) +
-        engine_.round_trip.smoothed() * engine_.attributes.policy.fallback_millirtt / 1000;
+        engine_.round_trip.multiple(engine_.attributes.policy.fallback_millirtt);
   }
 }
 

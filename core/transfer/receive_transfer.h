@@ -92,6 +92,7 @@ class ReceiveTransfer final : public Activity {
   bool observed_ = false;  ///< anything of the sender has arrived
   Instant first_observed_{};
   Instant clear_to_send_deadline_ = Instant::never();
+  int clear_to_sends_ = 0;  ///< rounds of them since the last message was armed
   Instant feedback_deadline_ = Instant::never();
   bool feedback_now_ = false;
   uint64_t received_at_last_tick_ = 0;

@@ -1,7 +1,8 @@
 #pragma once
 
 /// A network that does everything an IP network may do: packets and control messages are lost,
-/// duplicated, delayed and overtaken, each by itself, until a given instant; after that it behaves.
+/// duplicated, delayed, overtaken and cut short, each by itself, until a given instant; after that
+/// it behaves.
 
 #include <algorithm>
 #include <cstring>
@@ -17,18 +18,20 @@ struct WildSpec {
   double data_loss = 0;
   double control_loss = 0;
   double duplication = 0;
+  double control_truncation = 0;
   Duration propagation = Duration::milliseconds(1);
   Duration jitter{};    ///< each packet is late by up to this
   Instant calm_from{};  ///< no faults from here on
   uint32_t mtu_bytes = 1024;
   uint64_t rate_bps = 10'000'000'000;
+  bool late_write_fence = true;
 };
 
 class WildHost : public Backend {
  public:
   WildHost(const WildSpec& spec, Rng rng)
       : spec_(spec), rng_(rng), capabilities_{spec.mtu_bytes, 8,   spec.rate_bps, 102,
-                                              spec.mtu_bytes, true} {}
+                                              spec.mtu_bytes, spec.late_write_fence} {}
 
   void connect(WildHost& peer) { peer_ = &peer; }
 
@@ -37,7 +40,9 @@ class WildHost : public Backend {
     regions_.push_back(region);
     return static_cast<MemoryHandle>(regions_.size() - 1);
   }
-  void deregister_memory(MemoryHandle) override {}
+  void deregister_memory(MemoryHandle handle) override {
+    regions_[static_cast<size_t>(handle)] = {};
+  }
 
   size_t submit(Instant now, std::span<const Command> commands,
                 std::span<const std::byte> bytes) override {
@@ -47,13 +52,16 @@ class WildHost : public Backend {
       } else if (const auto* control = std::get_if<SendControl>(&command)) {
         const auto message = bytes.subspan(control->offset, control->bytes);
         for (int copy = copies(now, spec_.control_loss); copy > 0; --copy) {
-          peer_->controls_.emplace(arrival(now),
-                                   std::vector<std::byte>(message.begin(), message.end()));
+          const size_t length = now < spec_.calm_from && happens(spec_.control_truncation)
+                                    ? rng_.below(message.size())
+                                    : message.size();
+          const auto kept = message.first(length);
+          peer_->controls_.emplace(arrival(now), std::vector<std::byte>(kept.begin(), kept.end()));
         }
       } else if (const auto* arm = std::get_if<ArmReceive>(&command)) {
         armed_[{arm->generation, arm->slot}] = *arm;
       } else if (const auto* release = std::get_if<ReleaseReceive>(&command)) {
-        armed_.erase({release->generation, release->slot});
+        if (spec_.late_write_fence) armed_.erase({release->generation, release->slot});
       }
     }
     return commands.size();
@@ -71,8 +79,9 @@ class WildHost : public Backend {
       events.control_bytes.insert(events.control_bytes.end(), message.begin(), message.end());
     }
     for (; !packets_.empty() && packets_.begin()->first <= now; packets_.erase(packets_.begin())) {
-      const auto& [when, packet] = *packets_.begin();
-      land(packet);
+      const auto& [when, flight] = *packets_.begin();
+      const WriteRun& packet = flight.write;
+      land(flight);
       events.events.emplace_back(PacketsArrived{packet.channel, packet.generation, packet.slot,
                                                 packet.first_packet, 1, packet.user_immediate,
                                                 when, when});
@@ -88,6 +97,11 @@ class WildHost : public Backend {
   }
 
  private:
+  struct Flight {
+    WriteRun write;  ///< of one packet
+    std::vector<std::byte> payload;
+  };
+
   bool happens(double probability) { return rng_.open_unit() < probability; }
   int copies(Instant now, double loss) {
     if (now >= spec_.calm_from) return 1;
@@ -111,21 +125,28 @@ class WildHost : public Backend {
       if (i + 1 != run.packet_count) packet.last_packet_bytes = spec_.mtu_bytes;
       wire_free_ += wire_time(packet.last_packet_bytes + 102, spec_.rate_bps);
       completions_.emplace_back(wire_free_, run.channel);
-      for (int copy = copies(now, spec_.data_loss); copy > 0; --copy) {
-        peer_->packets_.emplace(arrival(wire_free_), packet);
+      const int sent = copies(now, spec_.data_loss);
+      if (sent == 0) continue;
+      const std::byte* source =
+          regions_[static_cast<size_t>(packet.source)].at(packet.source_offset);
+      for (int copy = 0; copy < sent; ++copy) {
+        peer_->packets_.emplace(
+            arrival(wire_free_),
+            Flight{packet, std::vector<std::byte>(source, source + packet.last_packet_bytes)});
       }
     }
   }
 
-  void land(const WriteRun& packet) {
+  void land(const Flight& flight) {
+    const WriteRun& packet = flight.write;
     const auto armed = armed_.find({packet.generation, packet.slot});
     if (armed == armed_.end()) return;
     const uint64_t offset = uint64_t{packet.first_packet} * spec_.mtu_bytes;
     if (offset + packet.last_packet_bytes > armed->second.bytes) return;
-    const MemoryRegion& source = peer_->regions_[static_cast<size_t>(packet.source)];
     const MemoryRegion& buffer = regions_[static_cast<size_t>(armed->second.buffer)];
-    std::memcpy(buffer.at(armed->second.offset + offset), source.at(packet.source_offset),
-                packet.last_packet_bytes);
+    if (buffer.address == nullptr) return;
+    std::memcpy(buffer.at(armed->second.offset + offset), flight.payload.data(),
+                flight.payload.size());
   }
 
   WildSpec spec_;
@@ -137,7 +158,7 @@ class WildHost : public Backend {
   Instant wire_free_{};
   std::deque<std::pair<Instant, uint8_t>> completions_;
   std::multimap<Instant, std::vector<std::byte>> controls_;
-  std::multimap<Instant, WriteRun> packets_;
+  std::multimap<Instant, Flight> packets_;
 };
 
 /// Two queue pairs across such a network.

@@ -82,6 +82,7 @@ void write_report_html(std::ostream& out, const Results& results, const Summary&
                         {"points", report_points(results)},
                         {"tables", report_tables(results, summary)},
                         {"expectations", report_expectations(results, summary)},
+                        {"diagnosis", report_diagnosis(summary)},
                         {"glossary_note", report_percentile_note(summary)},
                         {"provenance", report_provenance(results)},
                         {"data", escape_json_in_html(report_data(results, summary))},

@@ -200,6 +200,14 @@ std::string report_question(const Results& results) {
   return html + "</dl>\n" + definition_list(describe_asked(results));
 }
 
+std::string report_diagnosis(const Summary& summary) {
+  if (summary.diagnosis.empty()) return {};
+  std::string html = "<section id=\"diagnosis\">\n<h2>What went wrong</h2>\n<ul>\n";
+  for (const std::string& finding : summary.diagnosis)
+    html += "<li>" + escape_html(finding) + ".</li>\n";
+  return html + "</ul>\n</section>\n";
+}
+
 std::string report_sweep(const Results& results, const Summary& summary) {
   if (results.scenario.points.size() < 2) return {};
   return fmt::format(

@@ -16,6 +16,7 @@ std::string report_sweep(const Results& results, const Summary& summary);  ///< 
 std::string report_points(const Results& results);  ///< the point chooser's options
 std::string report_tables(const Results& results, const Summary& summary);
 std::string report_expectations(const Results& results, const Summary& summary);
+std::string report_diagnosis(const Summary& summary);  ///< empty when nothing is wrong
 std::string report_percentile_note(const Summary& summary);
 std::string report_provenance(const Results& results);
 

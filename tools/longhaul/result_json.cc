@@ -141,6 +141,27 @@ Json series_summary_json(const Scenario& scenario, const SeriesSummary& series) 
           {"fallbacks", series.fallbacks}};
 }
 
+Json counters_json(const QueuePairCounters& counters) {
+  Json json = Json::object();
+  for (const CounterField& field : counter_fields()) json[field.name] = counters.*field.value;
+  return json;
+}
+
+/// What the counters of a series say is wrong, in words, and the counters.
+Json diagnosis_json(const Scenario& scenario, const SeriesSummary& series) {
+  Json findings = Json::array();
+  for (const Finding& finding : series.findings) {
+    findings.push_back({{"severity", severity_name(finding.severity)},
+                        {"name", finding.name},
+                        {"text", finding.text}});
+  }
+  return {{"point", series.point},
+          {"policy", scenario.policies[series.policy].name()},
+          {"findings", std::move(findings)},
+          {"sender", counters_json(series.sender)},
+          {"receiver", counters_json(series.receiver)}};
+}
+
 Json verdict_json(const Scenario& scenario, const Verdict& verdict) {
   const auto name = [&](const std::optional<size_t>& policy) {
     return policy ? Json(scenario.policies[*policy].name()) : Json();
@@ -269,6 +290,8 @@ void write_result_json(std::ostream& out, const Results& results, const Summary&
               [&](const Verdict& v) { return verdict_json(scenario, v); });
   write_array(out, "summary", summary.series,
               [&](const SeriesSummary& s) { return series_summary_json(scenario, s); });
+  write_array(out, "diagnose", summary.series,
+              [&](const SeriesSummary& s) { return diagnosis_json(scenario, s); });
   write_array(out, "series", results.series,
               [&](const Series& s) { return series_json(scenario, s); });
   out << "\n}\n";

@@ -40,6 +40,22 @@ void count_sample(const sim::MessageSample& sample, SeriesSummary& summary) {
   summary.duplicate_packets += sample.duplicate_packets;
   summary.decoded_packets += sample.decoded_packets;
   summary.fallbacks += sample.fallbacks;
+  summary.sender += sample.sender;
+  summary.receiver += sample.receiver;
+}
+
+std::vector<Finding> findings_of(const Scenario& scenario, const SeriesSummary& series) {
+  const Point& point = scenario.points[series.point];
+  DiagnosisInput input;
+  input.sender = series.sender;
+  input.receiver = series.receiver;
+  input.transfers = series.samples;
+  input.policy = scenario.policies[series.policy];
+  input.message_bytes = point.message_bytes;
+  input.mtu_bytes = point.path.mtu_bytes;
+  input.header_bytes = point.path.header_bytes;
+  input.chunk_packets = point.chunk_packets;
+  return diagnose(input);
 }
 
 SeriesSummary summarize_series(const Series& series) {
@@ -133,6 +149,32 @@ void warn_of_queue_drops(const Results& results, Summary& summary) {
                              join_some(dropped, kListed));
 }
 
+void collect_diagnosis(const Results& results, Summary& summary) {
+  struct Kind {
+    const Finding* first;
+    std::vector<std::string> places;
+  };
+  std::vector<Kind> kinds;
+  for (const SeriesSummary& series : summary.series) {
+    for (const Finding& finding : series.findings) {
+      if (finding.severity == Severity::note) continue;
+      const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) {
+        return kind.first->name == finding.name;
+      });
+      if (same != kinds.end()) {
+        same->places.push_back(where(results, series));
+      } else {
+        kinds.push_back({&finding, {where(results, series)}});
+      }
+    }
+  }
+  for (const Kind& kind : kinds) {
+    summary.diagnosis.push_back(fmt::format("{} ({}) at {}: {}", kind.first->name,
+                                            severity_name(kind.first->severity),
+                                            join_some(kind.places, kListed), kind.first->text));
+  }
+}
+
 }  // namespace
 
 std::optional<double> SeriesSummary::wire_per_payload() const {
@@ -175,6 +217,8 @@ Summary summarize(const Results& results) {
   uint64_t fewest = ~uint64_t{0};
   for (const Series& series : results.series) {
     summary.series.push_back(summarize_series(series));
+    if (!series.samples.empty())
+      summary.series.back().findings = findings_of(results.scenario, summary.series.back());
     // What an interruption left out does not decide how the rest is shown.
     if (!series.samples.empty()) fewest = std::min<uint64_t>(fewest, series.samples.size());
   }
@@ -190,6 +234,7 @@ Summary summarize(const Results& results) {
   warn_of_failures(results, summary);
   warn_of_unseen_loss(results, summary);
   warn_of_queue_drops(results, summary);
+  collect_diagnosis(results, summary);
   for (size_t point = 0; point < results.scenario.points.size(); ++point) {
     summary.verdicts.push_back(judge_point(results.scenario, summary, point));
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/sdr/diagnose.h"
 #include "tools/longhaul/results.h"
 #include "tools/longhaul/statistics.h"
 
@@ -44,6 +45,9 @@ struct SeriesSummary {
   uint64_t duplicate_packets = 0;
   uint64_t decoded_packets = 0;
   uint64_t fallbacks = 0;
+  QueuePairCounters sender;    ///< everything that the sending ends counted
+  QueuePairCounters receiver;  ///< and the receiving ends
+  std::vector<Finding> findings;  ///< what these say is wrong, worst first
 
   /// Ratios of totals; absent where the divisor is 0, as for messages of 0 bytes.
   std::optional<double> wire_per_payload() const;
@@ -94,6 +98,8 @@ struct Summary {
   std::string headline;                         ///< one sentence over all points
   std::vector<ExpectationResult> expectations;  ///< as Scenario::expectations
   std::vector<std::string> warnings;
+  /// Findings of more than a note, each kind once, with the series that it was found in.
+  std::vector<std::string> diagnosis;
 
   /// Exit code 0 or 1: every expectation holds and nothing was corrupt.
   bool passed = true;

@@ -219,6 +219,9 @@ std::string render_table(const Results& results, const Summary& summary) {
       text += expectation_line(scenario.expectations[i], summary.expectations[i]);
     }
   }
+  if (!summary.diagnosis.empty()) text += "\ndiagnosis\n";
+  for (const std::string& finding : summary.diagnosis)
+    text += fmt::format("  {}\n", wrap(finding, 2, 4));
   if (!summary.warnings.empty()) text += "\n";
   for (const std::string& warning : summary.warnings)
     text += fmt::format("warning: {}\n", wrap(warning, 9, 9));
