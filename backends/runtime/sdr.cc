@@ -1,131 +1,27 @@
-/// The C interface over Context and RuntimeQueuePair: handles, thread-local texts, and no exception
-/// beyond this file.
+/// The C interface: contexts, memory and queue pairs. Posts and polls are in sdr_posts.cc.
 
-#include "core/sdr/sdr.h"
-
-#include <algorithm>
 #include <cstring>
-#include <exception>
-#include <mutex>
-#include <set>
+#include <utility>
 
-#include "backends/runtime/context.h"
+#include "backends/runtime/sdr_handles.h"
 
 using namespace longhaul;
-
-struct longhaul_context {
-  std::unique_ptr<Context> context;
-};
-
-struct longhaul_mr {
-  std::unique_ptr<RegisteredMemory> memory;
-  Context* context = nullptr;
-};
-
-/// A handle belongs to its queue pair and goes with it.
-struct longhaul_transfer {
-  longhaul_qp* qp;
-  TransferId id;
-};
-struct longhaul_send {
-  longhaul_qp* qp;
-  uint64_t id;
-};
-struct longhaul_recv {
-  longhaul_qp* qp;
-  uint64_t id;
-};
-
-namespace {
-
-/// The handles of one kind. Posting and freeing may happen on several threads.
-template <class Handle>
-class Handles {
- public:
-  Handle* add(Handle handle) {
-    const std::lock_guard lock(mutex_);
-    const auto [place, fresh] = handles_.emplace(std::make_unique<Handle>(handle));
-    return place->get();
-  }
-  void remove(Handle* handle) {
-    const std::lock_guard lock(mutex_);
-    const auto found = handles_.find(handle);
-    if (found != handles_.end()) handles_.erase(found);
-  }
-
- private:
-  struct Before {
-    using is_transparent = void;
-    static const Handle* plain(const std::unique_ptr<Handle>& handle) { return handle.get(); }
-    static const Handle* plain(const Handle* handle) { return handle; }
-    bool operator()(const auto& a, const auto& b) const {
-      return std::less<const Handle*>()(plain(a), plain(b));
-    }
-  };
-  std::mutex mutex_;
-  std::set<std::unique_ptr<Handle>, Before> handles_;
-};
-
-}  // namespace
-
-struct longhaul_qp {
-  std::unique_ptr<RuntimeQueuePair> queue_pair;
-  Handles<longhaul_transfer> transfers;
-  Handles<longhaul_send> sends;
-  Handles<longhaul_recv> recvs;
-};
+using namespace longhaul::c_interface;
 
 namespace {
 
 thread_local std::string last_error;
-
-longhaul_status say(longhaul_status status, std::string text) {
-  last_error = std::move(text);
-  return status;
-}
-
-longhaul_status answer(const Outcome& outcome) {
-  switch (outcome.status) {
-    case Status::ok:
-      return LONGHAUL_OK;
-    case Status::retry:
-      return say(LONGHAUL_RETRY, outcome.text());
-    case Status::error:
-      break;
-  }
-  return say(LONGHAUL_ERROR, outcome.text());
-}
-
-/// Runs `call`; whatever it throws becomes LONGHAUL_ERROR with its text.
-template <class Call>
-longhaul_status guarded(Call&& call) {
-  try {
-    return call();
-  } catch (const std::exception& error) {
-    return say(LONGHAUL_ERROR, error.what());
-  } catch (...) {
-    return say(LONGHAUL_ERROR, "an unknown exception");
-  }
-}
-
-/// The same, after refusing null arguments: name, pointer, name, pointer, ...
-bool any_null() { return false; }
-template <class... Rest>
-bool any_null(const char* name, const void* pointer, Rest... rest) {
-  if (pointer != nullptr) return any_null(rest...);
-  last_error = std::string(name) + " is null; pass one that was created";
-  return true;
-}
 
 /// Attributes of the caller, which may be those of an older header and then shorter.
 template <class Attributes>
 bool read_attributes(const Attributes* given, Attributes& attributes, const char* init) {
   if (given == nullptr) return true;
   if (given->size < sizeof(size_t) || given->size > sizeof(Attributes)) {
-    last_error = "the attributes' size is " + std::to_string(given->size) +
-                 ", this library knows " + std::to_string(sizeof(Attributes)) +
-                 " bytes; fill them by " + init +
-                 ", and do not use a library older than the header";
+    const std::string text = "the attributes' size is " + std::to_string(given->size) +
+                             ", this library knows " + std::to_string(sizeof(Attributes)) +
+                             " bytes; fill them by " + init +
+                             ", and do not use a library older than the header";
+    say(LONGHAUL_ERROR, text);
     return false;
   }
   std::memcpy(&attributes, given, given->size);
@@ -156,20 +52,16 @@ QueuePairOptions options_of(const longhaul_qp_attr& attr) {
   return options;
 }
 
-/// Posts, and makes the handle.
-template <class Handle, class Post>
-longhaul_status post(longhaul_qp* qp, longhaul_mr* mr, Handles<Handle> longhaul_qp::*handles,
-                     Handle** handle, Post&& call) {
-  if (any_null("the queue pair", qp, "the memory", mr, "the place for the handle", handle))
-    return LONGHAUL_ERROR;
-  return guarded([&] {
-    const auto posted = call(*qp->queue_pair, *mr->memory);
-    if (posted.ok()) *handle = (qp->*handles).add(Handle{qp, posted.id});
-    return answer(posted);
-  });
-}
-
 }  // namespace
+
+longhaul_status c_interface::say(longhaul_status status, std::string_view text) noexcept {
+  try {
+    last_error = text;
+  } catch (...) {
+    last_error.clear();
+  }
+  return status;
+}
 
 extern "C" {
 
@@ -215,7 +107,13 @@ longhaul_status longhaul_context_destroy(longhaul_context* context) {
 }
 
 size_t longhaul_context_progress(longhaul_context* context) {
-  return context == nullptr ? 0 : context->context->progress();
+  size_t events = 0;
+  if (any_null("the context", context)) return events;
+  (void)guarded([&] {
+    events = context->context->progress();
+    return LONGHAUL_OK;
+  });
+  return events;
 }
 
 const char* longhaul_context_describe(longhaul_context* context) {
@@ -319,150 +217,6 @@ longhaul_status longhaul_qp_counter(longhaul_qp* qp, const char* name, uint64_t*
     }
     return say(LONGHAUL_ERROR,
                "there is no counter \"" + std::string(name) + "\"; core/sdr/counters.h lists them");
-  });
-}
-
-// Reliable transfers -----------------------------------------------------------------------------
-
-longhaul_status longhaul_transfer_send(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
-                                       uint64_t length, uint32_t user_immediate,
-                                       longhaul_transfer** transfer) {
-  return post(qp, mr, &longhaul_qp::transfers, transfer, [&](auto& queue_pair, auto& memory) {
-    return queue_pair.transfer_send(memory, offset, length, user_immediate);
-  });
-}
-
-longhaul_status longhaul_transfer_recv(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
-                                       uint64_t length, longhaul_transfer** transfer) {
-  return post(qp, mr, &longhaul_qp::transfers, transfer, [&](auto& queue_pair, auto& memory) {
-    return queue_pair.transfer_recv(memory, offset, length);
-  });
-}
-
-longhaul_status longhaul_transfer_poll(longhaul_transfer* transfer,
-                                       longhaul_transfer_result* result) {
-  if (any_null("the transfer", transfer)) return LONGHAUL_ERROR;
-  return guarded([&] {
-    TransferResult found;
-    const Outcome outcome = transfer->qp->queue_pair->transfer_poll(transfer->id, &found);
-    if (result != nullptr) {
-      *result = {static_cast<longhaul_transfer_state>(found.state), found.bytes,
-                 found.user_immediate, found.reason};
-    }
-    return answer(outcome);
-  });
-}
-
-longhaul_status longhaul_transfer_free(longhaul_transfer* transfer) {
-  if (any_null("the transfer", transfer)) return LONGHAUL_ERROR;
-  return guarded([&] {
-    const longhaul_status status = answer(transfer->qp->queue_pair->transfer_free(transfer->id));
-    if (status == LONGHAUL_OK) transfer->qp->transfers.remove(transfer);
-    return status;
-  });
-}
-
-// Plain messages: sending ------------------------------------------------------------------------
-
-longhaul_status longhaul_send_post(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
-                                   uint64_t length, uint32_t user_immediate, longhaul_send** send) {
-  return post(qp, mr, &longhaul_qp::sends, send, [&](auto& queue_pair, auto& memory) {
-    return queue_pair.send_post(memory, offset, length, user_immediate);
-  });
-}
-
-longhaul_status longhaul_send_stream_start(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
-                                           uint64_t length, uint32_t user_immediate,
-                                           longhaul_send** send) {
-  return post(qp, mr, &longhaul_qp::sends, send, [&](auto& queue_pair, auto& memory) {
-    return queue_pair.send_start(memory, offset, length, user_immediate);
-  });
-}
-
-longhaul_status longhaul_send_stream_continue(longhaul_send* send, uint64_t first_packet,
-                                              uint64_t packet_count) {
-  if (any_null("the message", send)) return LONGHAUL_ERROR;
-  return guarded([&] {
-    return answer(send->qp->queue_pair->send_continue(send->id, first_packet, packet_count));
-  });
-}
-
-longhaul_status longhaul_send_stream_end(longhaul_send* send) {
-  if (any_null("the message", send)) return LONGHAUL_ERROR;
-  return guarded([&] { return answer(send->qp->queue_pair->send_end(send->id)); });
-}
-
-longhaul_status longhaul_send_poll(longhaul_send* send) {
-  if (any_null("the message", send)) return LONGHAUL_ERROR;
-  return guarded([&] { return answer(send->qp->queue_pair->send_poll(send->id)); });
-}
-
-longhaul_status longhaul_send_completed(longhaul_send* send, int* all_chunks) {
-  if (any_null("the message", send)) return LONGHAUL_ERROR;
-  return guarded([&] {
-    bool all = false;
-    const Outcome outcome = send->qp->queue_pair->send_completed(send->id, &all);
-    if (outcome.ok() && all_chunks != nullptr) *all_chunks = all ? 1 : 0;
-    return answer(outcome);
-  });
-}
-
-longhaul_status longhaul_send_free(longhaul_send* send) {
-  if (any_null("the message", send)) return LONGHAUL_ERROR;
-  return guarded([&] {
-    const longhaul_status status = answer(send->qp->queue_pair->send_free(send->id));
-    if (status == LONGHAUL_OK) send->qp->sends.remove(send);
-    return status;
-  });
-}
-
-// Plain messages: receiving ----------------------------------------------------------------------
-
-longhaul_status longhaul_recv_post(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
-                                   uint64_t length, longhaul_recv** recv) {
-  return post(qp, mr, &longhaul_qp::recvs, recv, [&](auto& queue_pair, auto& memory) {
-    return queue_pair.recv_post(memory, offset, length);
-  });
-}
-
-longhaul_status longhaul_recv_bitmap_get(longhaul_recv* recv, const uint64_t** bitmap,
-                                         size_t* chunks) {
-  if (any_null("the message", recv, "the place for the bitmap", bitmap, "the place for its size",
-               chunks))
-    return LONGHAUL_ERROR;
-  return guarded([&] {
-    const BitmapView view = recv->qp->queue_pair->recv_bitmap(recv->id);
-    *bitmap = view.words;
-    *chunks = view.chunks;
-    return LONGHAUL_OK;
-  });
-}
-
-longhaul_status longhaul_recv_length_get(longhaul_recv* recv, uint64_t* bytes, size_t* chunks) {
-  if (any_null("the message", recv)) return LONGHAUL_ERROR;
-  return guarded([&] {
-    uint64_t length = 0;
-    size_t count = 0;
-    const Outcome outcome = recv->qp->queue_pair->recv_length(recv->id, length, count);
-    if (outcome.ok() && bytes != nullptr) *bytes = length;
-    if (outcome.ok() && chunks != nullptr) *chunks = count;
-    return answer(outcome);
-  });
-}
-
-longhaul_status longhaul_recv_imm_get(longhaul_recv* recv, uint32_t* user_immediate) {
-  if (any_null("the message", recv, "the place for the immediate", user_immediate))
-    return LONGHAUL_ERROR;
-  return guarded(
-      [&] { return answer(recv->qp->queue_pair->recv_immediate(recv->id, *user_immediate)); });
-}
-
-longhaul_status longhaul_recv_complete(longhaul_recv* recv) {
-  if (any_null("the message", recv)) return LONGHAUL_ERROR;
-  return guarded([&] {
-    recv->qp->queue_pair->recv_complete(recv->id);
-    recv->qp->recvs.remove(recv);
-    return LONGHAUL_OK;
   });
 }
 
