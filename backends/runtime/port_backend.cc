@@ -138,35 +138,35 @@ Instant PortBackend::next_event(const Wakeup& wakeup) {
 
 // Channels ---------------------------------------------------------------------------------------
 
-size_t PortBackend::serve_channel(uint8_t number, Instant now) {
-  Channel& channel = *channels_[number];
-  if (channel.begin == channel.end) {
-    channel.begin = 0;
-    channel.end = port_.poll_completions(number, now, channel.completions);
-    if (channel.end == 0) return 0;
+size_t PortBackend::serve_channel(uint8_t channel, Instant now) {
+  Channel& own = *channels_[channel];
+  if (own.begin == own.end) {
+    own.begin = 0;
+    own.end = port_.poll_completions(channel, now, own.completions);
+    if (own.end == 0) return 0;
   }
-  const size_t offered = channel.end - channel.begin;
+  const size_t offered = own.end - own.begin;
   const size_t taken =
-      arrivals_.merge(number, now, std::span(channel.completions).subspan(channel.begin, offered));
-  channel.begin += taken;
+      arrivals_.merge(channel, now, std::span(own.completions).subspan(own.begin, offered));
+  own.begin += taken;
   for (uint8_t generation = 0; generation < attributes_.generations; ++generation) {
-    const uint32_t consumed = arrivals_.take_consumed(number, generation);
-    if (consumed != 0) port_.repost(number, generation, consumed);
+    const uint32_t consumed = arrivals_.take_consumed(channel, generation);
+    if (consumed != 0) port_.repost(channel, generation, consumed);
   }
   if (!served_) return taken;
   const uint64_t before = merged_.fetch_add(taken, std::memory_order_seq_cst);
   const uint64_t due_at = due_at_.load(std::memory_order_seq_cst);
   const bool stalled = taken < offered;
-  if (stalled) channel.stalled.store(true, std::memory_order_seq_cst);
+  if (stalled) own.stalled.store(true, std::memory_order_seq_cst);
   if (stalled || (before < due_at && before + taken >= due_at)) doorbells_->progress().ring();
   return taken;
 }
 
-Instant PortBackend::next_arrival(uint8_t number) {
-  const Channel& channel = *channels_[number];
-  if (channel.begin == channel.end) return port_.next_arrival(number);
+Instant PortBackend::next_arrival(uint8_t channel) {
+  const Channel& own = *channels_[channel];
+  if (own.begin == own.end) return port_.next_arrival(channel);
   // Whoever drains the news rings.
-  return served_ && channel.stalled.load(std::memory_order_seq_cst) ? Instant::never() : Instant{};
+  return served_ && own.stalled.load(std::memory_order_seq_cst) ? Instant::never() : Instant{};
 }
 
 }  // namespace longhaul

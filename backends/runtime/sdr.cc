@@ -65,8 +65,8 @@ longhaul_status c_interface::say(longhaul_status status, std::string_view text) 
 
 extern "C" {
 
-const char* longhaul_error(void) { return last_error.c_str(); }
-const char* longhaul_version(void) { return LONGHAUL_VERSION; }
+const char* longhaul_error() { return last_error.c_str(); }
+const char* longhaul_version() { return LONGHAUL_VERSION; }
 
 // Context ----------------------------------------------------------------------------------------
 

@@ -29,6 +29,8 @@
  * implementation is in backends/runtime, which owns the clock and the threads.
  */
 
+/* NOLINTBEGIN(modernize-*): C has neither these headers nor these forms. */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -243,5 +245,7 @@ longhaul_status longhaul_recv_complete(longhaul_recv* recv);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-*) */
 
 #endif

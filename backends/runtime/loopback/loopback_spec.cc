@@ -36,6 +36,11 @@ std::optional<double> parse_quantity(std::string_view text, std::span<const Unit
   return {};
 }
 
+/// Of a number that is not negative; std::lround is libm's.
+uint64_t nearest(double value) {
+  return static_cast<uint64_t>(value + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+}
+
 class KeyReader {
  public:
   KeyReader(std::string_view device, std::string_view key, std::string_view value)
@@ -75,11 +80,11 @@ void set_key(LoopbackSpec& spec, std::string_view device, std::string_view key,
              std::string_view value) {
   const KeyReader reader(device, key, value);
   if (key == "rate") {
-    spec.rate_bps = static_cast<uint64_t>(
-        reader.number(1e3, 1e13, kRates, "a rate from 1kb/s to 10Tb/s, such as 100Gb/s") + 0.5);
+    spec.rate_bps =
+        nearest(reader.number(1e3, 1e13, kRates, "a rate from 1kb/s to 10Tb/s, such as 100Gb/s"));
   } else if (key == "delay") {
     spec.delay = {static_cast<int64_t>(
-        reader.number(0, 1e13, kTimes, "a time from 0ms to 10s, such as 12.5ms") + 0.5)};
+        nearest(reader.number(0, 1e13, kTimes, "a time from 0ms to 10s, such as 12.5ms")))};
   } else if (key == "loss") {
     spec.loss = reader.share();
   } else if (key == "control_loss") {
