@@ -9,8 +9,8 @@ namespace longhaul {
 
 /// A transfer is complete before all that was sent for it has arrived: copies of packets, and
 /// packets that a code has made needless. They would land in the middle of decoding and summing, so
-/// the slots of what is decoded or summed in a turn, which the core is about to release, are fenced
-/// before.
+/// the slots of what is decoded or summed in a turn are suspended first; the core releases them in
+/// the same turn.
 class FencingCoder final : public Coder {
  public:
   /// Both outlive the coder.
@@ -20,7 +20,7 @@ class FencingCoder final : public Coder {
   void set_in_turn(bool in_turn) { in_turn_ = in_turn; }
 
   uint64_t checksum(const MemorySlice& slice, uint64_t bytes) override {
-    fence(slice.stored(slice.bytes));
+    suspend(slice.stored(slice.bytes));
     return coder_.checksum(slice, bytes);
   }
   void encode(const TransferCode& code, const MemorySlice& data, uint64_t bytes,
@@ -30,14 +30,14 @@ class FencingCoder final : public Coder {
   uint64_t decode(const TransferCode& code, const MemorySlice& data, uint64_t bytes,
                   const PacketBitmap& arrived, std::span<const std::byte> parity,
                   const PacketBitmap& parity_arrived) override {
-    fence(data.stored(data.bytes));
-    fence(parity);
+    suspend(data.stored(data.bytes));
+    suspend(parity);
     return coder_.decode(code, data, bytes, arrived, parity, parity_arrived);
   }
 
  private:
-  void fence(std::span<const std::byte> memory) {
-    if (in_turn_) backend_.fence_within(memory);
+  void suspend(std::span<const std::byte> memory) {
+    if (in_turn_) backend_.suspend(memory);
   }
 
   PortBackend& backend_;

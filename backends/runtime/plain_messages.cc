@@ -189,13 +189,46 @@ Outcome RuntimeQueuePair::recv_immediate(uint64_t id, uint32_t& user_immediate) 
   return {};
 }
 
+/// A message that is shorter than its buffer may end within a chunk, which the ArrivalTable then
+/// never takes for complete: the turn publishes it.
+void RuntimeQueuePair::note_lengths() {
+  for (const Event& event : events_.events) {
+    const auto* arrived = std::get_if<ControlArrived>(&event);
+    if (arrived == nullptr || messages_in_.empty()) continue;
+    const auto parsed =
+        parse_control(std::span(events_.control_bytes).subspan(arrived->offset, arrived->bytes));
+    const auto* control = std::get_if<ParsedControl>(&parsed);
+    const auto* begin = control == nullptr ? nullptr : std::get_if<Begin>(&control->message);
+    if (begin == nullptr || begin->role != MessageRole::plain) continue;
+    if (std::ranges::find(tails_, begin->id) == tails_.end()) tails_.push_back(begin->id);
+  }
+}
+
+void RuntimeQueuePair::publish_tails() {
+  std::erase_if(tails_, [&](uint64_t id) {
+    const auto found = messages_in_.find(id);
+    if (found == messages_in_.end()) return true;
+    const ReceiveMessage& message = core_->recv_message(id);
+    if (!message.bytes()) return true;
+    const uint64_t packets = packets_in(*message.bytes());
+    const uint64_t tail = packets % local_.chunk_packets;
+    if (tail == 0 || packets == packets_in(found->second.bytes)) return true;
+    if (!message.bitmap().packets().all_set(packets - tail, tail)) return false;
+    backend_->publish_chunk(message.slot(), static_cast<uint32_t>(packets / local_.chunk_packets));
+    return true;
+  });
+}
+
 void RuntimeQueuePair::recv_complete(uint64_t id) {
   const std::lock_guard lock(gate_);
   LONGHAUL_CHECK(messages_in_.contains(id));
   const SlotId slot = core_->recv_message(id).slot();
   const Instant when = now();
+  const PacketBitmap& packets = core_->recv_message(id).bitmap().packets();
   core_->recv_complete(when, id);
   observe({PostRecord::Kind::recv_complete, when, id, {}, 0, 0, 0});
+  // Before the fence: what a worker merges behind it has not landed.
+  backend_->repeat_chunks(when, slot, packets);
   backend_->fence(slot);
   messages_in_.erase(id);
   touched();

@@ -12,8 +12,11 @@ PortBackend::PortBackend(Device& device, Port& port, std::shared_ptr<Doorbells> 
       port_(port),
       doorbells_(std::move(doorbells)),
       attributes_(attributes),
+      chunk_packets_(chunk_packets),
       served_(served),
-      arrivals_(attributes.generations, chunk_packets, attributes.channels, kNewsCapacity),
+      // With one worker, chunk words would have to be written by that one alone: publish_chunk.
+      arrivals_(attributes.generations, chunk_packets, std::max<uint32_t>(2, attributes.channels),
+                kNewsCapacity),
       buffer_of_(size_t{attributes.generations} * kSlotsPerGeneration),
       fenced_(buffer_of_.size()) {
   for (uint32_t c = 0; c < attributes.channels; ++c)
@@ -45,7 +48,7 @@ bool PortBackend::submit_one(Instant now, const Command& command,
     if (!arrivals_.armed(slot)) arrivals_.arm(slot, arm->packets);
     port_.arm(*arm);
     const std::byte* const buffer = device_.region(arm->buffer).at(arm->offset);
-    buffers_.emplace(buffer, slot);
+    buffers_.emplace(buffer, *arm);
     buffer_of_[index_of(slot)] = buffer;
   } else if (const auto* release = std::get_if<ReleaseReceive>(&command)) {
     const SlotId slot{release->generation, release->slot};
@@ -61,24 +64,63 @@ void PortBackend::fence(SlotId slot) {
   port_.release(slot);
   const std::byte*& buffer = buffer_of_[index_of(slot)];
   const auto [first, last] = buffers_.equal_range(buffer);
-  const auto found =
-      std::find_if(first, last, [&](const auto& entry) { return entry.second == slot; });
+  const auto found = std::find_if(first, last, [&](const auto& entry) {
+    return SlotId{entry.second.generation, entry.second.slot} == slot;
+  });
   if (found != last) buffers_.erase(found);
   buffer = nullptr;
   // What has been merged since, but not landed, is forgotten with the rest of the news.
   if (arrivals_.armed(slot)) arrivals_.release(slot);
 }
 
-void PortBackend::fence_within(std::span<const std::byte> memory) {
+void PortBackend::suspend(std::span<const std::byte> memory) {
   const std::byte* const end = memory.data() + memory.size();
   for (auto at = buffers_.lower_bound(memory.data());
-       at != buffers_.end() && std::less<>()(at->first, end);)
-    fence(at++->second);
+       at != buffers_.end() && std::less<>()(at->first, end); ++at) {
+    port_.release({at->second.generation, at->second.slot});
+    suspended_.push_back(at->second);
+  }
+}
+
+void PortBackend::resume(std::span<const Command> commands) {
+  for (const ArmReceive& receive : suspended_) {
+    const bool released = std::ranges::any_of(commands, [&](const Command& command) {
+      const auto* release = std::get_if<ReleaseReceive>(&command);
+      return release != nullptr && release->generation == receive.generation &&
+             release->slot == receive.slot;
+    });
+    if (!released) port_.arm(receive);
+  }
+  suspended_.clear();
+}
+
+void PortBackend::publish_chunk(SlotId slot, uint32_t chunk) {
+  const uint64_t& word = arrivals_.chunk_words(slot)[chunk / 64];
+  std::atomic_ref(const_cast<uint64_t&>(word))
+      .fetch_or(uint64_t{1} << chunk % 64, std::memory_order_release);
+}
+
+void PortBackend::repeat_chunks(Instant now, SlotId slot, const PacketBitmap& known) {
+  const auto words = arrivals_.chunk_words(slot);
+  for (uint64_t first = 0; first < known.packets(); first += chunk_packets_) {
+    const uint64_t chunk = first / chunk_packets_;
+    if ((load_chunk_word(words[chunk / 64]) >> chunk % 64 & 1) == 0) continue;
+    const uint64_t end = std::min(first + chunk_packets_, known.packets());
+    for (uint64_t at = known.next_clear(first); at < end;) {
+      const uint64_t after = std::min(known.next_set(at), end);
+      repeated_.emplace_back(PacketsArrived{0, slot.generation, slot.slot,
+                                            static_cast<uint32_t>(at),
+                                            static_cast<uint32_t>(after - at), 0, now, now});
+      at = known.next_clear(after);
+    }
+  }
 }
 
 // Events -----------------------------------------------------------------------------------------
 
 void PortBackend::poll(Instant now, EventBatch& events) {
+  events.events.insert(events.events.end(), repeated_.begin(), repeated_.end());
+  repeated_.clear();
   if (!served_) {
     for (uint8_t channel = 0; channel < attributes_.channels; ++channel) {
       // As much as there is room for news of; the rest comes when this has been drained.

@@ -12,6 +12,7 @@
 #include "backends/runtime/device.h"
 #include "core/backend.h"
 #include "core/sdr/arrival_table.h"
+#include "core/sdr/packet_bitmap.h"
 
 namespace longhaul {
 
@@ -49,8 +50,15 @@ class PortBackend final : public Backend {
   void arm_bitmap(SlotId slot, uint32_t packets) { arrivals_.arm(slot, packets); }
   /// Nothing lands any more, though ReleaseReceive is still to come. Ends the bitmap.
   void fence(SlotId slot);
-  /// The same for all slots whose buffer begins within `memory`.
-  void fence_within(std::span<const std::byte> memory);
+  /// Nothing lands for slots whose buffer begins within `memory`, until `resume`.
+  void suspend(std::span<const std::byte> memory);
+  /// Lands again what was suspended, but for what `commands` release.
+  void resume(std::span<const Command> commands);
+  /// For a message that ends within the chunk: all that there is of it is in memory.
+  void publish_chunk(SlotId slot, uint32_t chunk);
+  /// The next poll tells of the packets of all chunks that are published, as far as `known` lacks
+  /// them: their news may not have been told yet.
+  void repeat_chunks(Instant now, SlotId slot, const PacketBitmap& known);
   std::span<const uint64_t> chunk_words(SlotId slot) const { return arrivals_.chunk_words(slot); }
 
   /// Packets of each channel that have left.
@@ -79,13 +87,16 @@ class PortBackend final : public Backend {
   Port& port_;
   std::shared_ptr<Doorbells> doorbells_;
   PortAttributes attributes_;
+  uint32_t chunk_packets_;
   bool served_;
   ArrivalTable arrivals_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::multimap<const std::byte*, SlotId> buffers_;  ///< of armed slots, by their beginning
-  std::vector<const std::byte*> buffer_of_;          ///< the same by slot; null: not armed
+  std::multimap<const std::byte*, ArmReceive> buffers_;  ///< of armed slots, by their beginning
+  std::vector<const std::byte*> buffer_of_;              ///< the same by slot; null: not armed
   std::vector<bool> fenced_;  ///< by slot: its next ArmReceive is void, its ReleaseReceive done
   std::array<uint64_t, kMaxChannels> completed_{};
+  std::vector<ArmReceive> suspended_;
+  std::vector<Event> repeated_;  ///< of repeat_chunks
   /// When others serve the channels: completions merged so far; how many of them the last turn had
   /// seen; and the number at which the next turn is due.
   std::atomic<uint64_t> merged_ = 0;

@@ -114,6 +114,7 @@ size_t RuntimeQueuePair::turn(Instant now) {
   core_->turn(now, events_, pending_);
   coder_->set_in_turn(false);
   const auto appended = std::span<const Command>(pending_.commands).subspan(before);
+  backend_->resume(appended);
   for (const Command& command : appended) {
     if (const auto* write = std::get_if<WriteRun>(&command))
       handed_over_[write->channel] += write->packet_count;
@@ -127,6 +128,8 @@ size_t RuntimeQueuePair::turn(Instant now) {
     pending_.commands.erase(pending_.commands.begin(),
                             pending_.commands.begin() + static_cast<std::ptrdiff_t>(accepted));
   }
+  note_lengths();
+  publish_tails();
   sweep_orphans(now);
   next_due_ = backend_->next_event(core_->next_wakeup());
   if (!pending_.commands.empty()) next_due_ = std::min(next_due_, port_->next_event(1));

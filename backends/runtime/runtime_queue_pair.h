@@ -145,6 +145,8 @@ class RuntimeQueuePair {
   size_t turn(Instant now);
   bool has_left(uint64_t id, Post& post) const;
   void sweep_orphans(Instant now);
+  void note_lengths();
+  void publish_tails();
   void observe(const PostRecord& post) const {
     if (observer_ != nullptr) observer_->on_post(post);
   }
@@ -179,6 +181,7 @@ class RuntimeQueuePair {
   Posts transfers_in_;
   Posts messages_out_;
   Posts messages_in_;
+  std::vector<uint64_t> tails_;    ///< messages in whose last chunk may still lack packets
   std::vector<uint64_t> orphans_;  ///< messages that the user has forgotten, but not the core
 };
 

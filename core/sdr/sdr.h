@@ -228,7 +228,8 @@ longhaul_status longhaul_recv_post(longhaul_qp* qp, longhaul_mr* mr, uint64_t of
 /**
  * The receive bitmap: bit i % 64 of word i / 64 is set once chunk i is in memory, all of it. Called
  * once; the caller then polls that memory, by atomic loads with acquire order. Chunks at the end
- * of the buffer that a shorter message does not reach stay clear. Valid until recv_complete.
+ * of the buffer that a shorter message does not reach stay clear; of one that it reaches in part,
+ * that part counts, once the length is known. Valid until recv_complete.
  */
 longhaul_status longhaul_recv_bitmap_get(longhaul_recv* recv, const uint64_t** bitmap,
                                          size_t* chunks);

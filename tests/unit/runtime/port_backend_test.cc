@@ -138,17 +138,42 @@ TEST_CASE("a release that waits for the wire fences all the same, once") {
   CHECK(f.port.armed.empty());
 }
 
-TEST_CASE("slots are fenced by the memory that they lead to") {
+TEST_CASE("slots are suspended by the memory that they lead to, until they are released") {
   Fixture f;
   CHECK(f.submit({arm(1, 0, 4), arm(2, 4096, 4), arm(3, 8192, 4)}) == 3);
-  f.backend.fence_within(std::span(f.device.memory).subspan(4096, 4096));
-  CHECK(f.port.armed == std::vector<uint16_t>{1, 3});
-  f.backend.fence_within(std::span(f.device.memory).first(0));
-  CHECK(f.port.armed == std::vector<uint16_t>{1, 3});
+  f.backend.suspend(std::span(f.device.memory).subspan(4096, 8192));
+  CHECK(f.port.armed == std::vector<uint16_t>{1});
+  f.backend.suspend(std::span(f.device.memory).first(0));
+  CHECK(f.port.armed == std::vector<uint16_t>{1});
+  const std::vector<Command> commands = {release(3)};
+  f.backend.resume(commands);
+  CHECK(f.port.armed == std::vector<uint16_t>{1, 2});
+  CHECK(f.submit(commands) == 1);
+  CHECK(f.port.armed == std::vector<uint16_t>{1, 2});
+  CHECK(f.submit({release(2), release(1)}) == 2);
   f.port.arrive(2, 0);
   CHECK(f.poll().events.empty());
-  CHECK(f.submit({release(2), release(1), release(3)}) == 3);
   CHECK(f.backend.arrival_counters().late == 1);
+}
+
+TEST_CASE("chunks that are published are told again as far as the core lacks them") {
+  Fixture f;
+  CHECK(f.submit({arm(5, 0, 10)}) == 1);
+  for (uint32_t packet = 0; packet < 9; ++packet) f.port.arrive(5, packet);
+  CHECK(f.backend.serve_channel(0, {}) == 9);
+  PacketBitmap known(10);
+  known.set(1, 2, [](uint64_t, uint64_t) {});
+  f.backend.repeat_chunks({7}, {0, 5}, known);
+  f.backend.fence({0, 5});
+  const EventBatch events = f.poll({8});
+  std::vector<std::pair<uint32_t, uint32_t>> runs;
+  for (const Event& event : events.events) {
+    const auto& arrived = std::get<PacketsArrived>(event);
+    runs.emplace_back(arrived.first_packet, arrived.packet_count);
+  }
+  // Chunks of four; the third is not complete.
+  CHECK(runs == std::vector<std::pair<uint32_t, uint32_t>>{{0, 1}, {3, 1}, {4, 4}});
+  CHECK(f.poll().events.empty());
 }
 
 TEST_CASE("completions become runs of packets, and their receives are posted again") {
