@@ -29,6 +29,8 @@
  * implementation is in backends/runtime, which owns the clock and the threads.
  */
 
+/* NOLINTBEGIN(modernize-*): C has neither these headers nor these forms. */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,9 +75,10 @@ void longhaul_context_attr_init(longhaul_context_attr* attr);
  * Opens `device` and takes a reference to nothing of the caller's. `attr` may be null for defaults.
  *
  * Devices: "loopback" or "loopback:NAME?KEY=VALUE&...": an emulated link within this process,
- * between all contexts that name the same NAME. Keys: rate (100Gb/s), delay (one way, 1ms), loss
- * (share of data packets, 1e-3), control_loss (the same for control messages), seed (1), mtu
- * (4096). All contexts of one NAME must give the same keys.
+ * between all contexts that name the same NAME. Keys, with their defaults: rate=100Gb/s; delay=0ms,
+ * one way; loss=0, share of data packets such as 1e-3; control_loss=0, the same for control
+ * messages; seed=1; mtu=4096; receives=4096, posted for each channel and generation: a receiver
+ * that lags behind by more loses packets. All contexts of one NAME must give the same keys.
  *
  * An unknown device is refused with the list of those that this build has.
  */
@@ -146,7 +149,7 @@ longhaul_status longhaul_qp_destroy(longhaul_qp* qp);
 longhaul_status longhaul_qp_info_get(longhaul_qp* qp, void* blob, size_t* length);
 
 /** Connects with the peer whose blob this is. Everything that must agree is compared, and each
- * mismatch has its message. Once only. */
+ * mismatch has its message; after a failure another blob may be tried. Once only. */
 longhaul_status longhaul_qp_connect(longhaul_qp* qp, const void* blob, size_t length);
 
 /** What a connected queue pair uses: MTU, timers, policy, slots, and a warning when the slots
@@ -212,7 +215,8 @@ longhaul_status longhaul_send_poll(longhaul_send* send);
 /** LONGHAUL_OK when the receiver has called recv_complete; `*all_chunks` is then 0 if it went on
  * without some. LONGHAUL_RETRY before that. */
 longhaul_status longhaul_send_completed(longhaul_send* send, int* all_chunks);
-/** Forgets a message that has ended and left. LONGHAUL_RETRY before that. */
+/** Forgets a message that has left and that was ended, failed, or completed by the receiver.
+ * LONGHAUL_RETRY before that. */
 longhaul_status longhaul_send_free(longhaul_send* send);
 
 /* Plain SDR messages: receiving ------------------------------------------------------------------ */
@@ -224,7 +228,8 @@ longhaul_status longhaul_recv_post(longhaul_qp* qp, longhaul_mr* mr, uint64_t of
 /**
  * The receive bitmap: bit i % 64 of word i / 64 is set once chunk i is in memory, all of it. Called
  * once; the caller then polls that memory, by atomic loads with acquire order. Chunks at the end
- * of the buffer that a shorter message does not reach stay clear. Valid until recv_complete.
+ * of the buffer that a shorter message does not reach stay clear; of one that it reaches in part,
+ * that part counts, once the length is known. Valid until recv_complete.
  */
 longhaul_status longhaul_recv_bitmap_get(longhaul_recv* recv, const uint64_t** bitmap,
                                          size_t* chunks);
@@ -234,11 +239,14 @@ longhaul_status longhaul_recv_length_get(longhaul_recv* recv, uint64_t* bytes, s
 longhaul_status longhaul_recv_imm_get(longhaul_recv* recv, uint32_t* user_immediate);
 /** Required once for each receive; the handle is invalid from then on. It may come early, with
  * chunks missing (*partial completion*): packets still in flight do not land any more where the
- * backend has a late-write fence, and the slot rests until they cannot be mistaken. */
+ * backend has a late-write fence, and the slot rests until they cannot be mistaken. Until this
+ * returns, copies of packets that were sent again may land in chunks whose bit is set. */
 longhaul_status longhaul_recv_complete(longhaul_recv* recv);
 
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-*) */
 
 #endif
