@@ -76,9 +76,8 @@ Outcome Context::deregister_memory(std::unique_ptr<RegisteredMemory>& memory) {
   return {};
 }
 
-std::unique_ptr<RuntimeQueuePair> Context::create_queue_pair(const QueuePairOptions& options,
-                                                             Observer* observer) {
-  return std::make_unique<RuntimeQueuePair>(*this, options, observer);
+std::unique_ptr<RuntimeQueuePair> Context::create_queue_pair(const QueuePairOptions& options) {
+  return std::make_unique<RuntimeQueuePair>(*this, options);
 }
 
 void Context::attach(RuntimeQueuePair& queue_pair) {

@@ -29,9 +29,8 @@ class Context {
   /// Takes the memory when it returns ok; retry while something posted uses it.
   Outcome deregister_memory(std::unique_ptr<RegisteredMemory>& memory);
 
-  /// `observer` outlives the queue pair; null: nobody. Throws SetupError.
-  std::unique_ptr<RuntimeQueuePair> create_queue_pair(const QueuePairOptions& options = {},
-                                                      Observer* observer = nullptr);
+  /// Throws SetupError.
+  std::unique_ptr<RuntimeQueuePair> create_queue_pair(const QueuePairOptions& options = {});
 
   /// Does what is due on all queue pairs; returns how many events there were. Harmless with a
   /// progress thread. Never blocks.

@@ -32,6 +32,8 @@ struct QueuePairOptions {
   Duration round_trip = Duration::milliseconds(1);
   Duration reordering = Duration::milliseconds(1);
   Duration give_up = Duration::seconds(60);
+  /// File to write a recording into, which `longhaul replay` repeats; empty: none.
+  std::string recording;
 };
 
 /// Throws SetupError when an option is out of range.

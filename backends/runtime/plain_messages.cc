@@ -29,8 +29,8 @@ Posted<uint64_t> RuntimeQueuePair::send_start(const RegisteredMemory& memory, ui
   if (Outcome problem = check_message(memory, offset, length); !problem.ok()) return problem;
   const MemorySlice slice{memory.handle, memory.region, offset, length};
   const Instant when = now();
+  record([&](Recorder& recorder) { recorder.send_start(when, slice, user_immediate); });
   const uint64_t id = core_->send_start(when, slice, user_immediate);
-  observe({PostRecord::Kind::send_start, when, id, slice, user_immediate, 0, 0});
   messages_out_.emplace(id, Post{&memory, length, user_immediate, {}});
   touched();
   return Posted<uint64_t>(id);
@@ -64,8 +64,8 @@ Outcome RuntimeQueuePair::send_continue(uint64_t id, uint64_t first_packet, uint
                           " of them, are not within the message's " + text(packets));
   }
   const Instant when = now();
+  record([&](Recorder& recorder) { recorder.send_continue(when, id, first_packet, packet_count); });
   core_->send_continue(when, id, first_packet, packet_count);
-  observe({PostRecord::Kind::send_continue, when, id, {}, 0, first_packet, packet_count});
   touched();
   return {};
 }
@@ -74,8 +74,8 @@ Outcome RuntimeQueuePair::send_end(uint64_t id) {
   const std::lock_guard lock(gate_);
   LONGHAUL_CHECK(messages_out_.contains(id));
   const Instant when = now();
+  record([&](Recorder& recorder) { recorder.send_end(when, id); });
   core_->send_end(when, id);
-  observe({PostRecord::Kind::send_end, when, id, {}, 0, 0, 0});
   touched();
   return {};
 }
@@ -126,7 +126,7 @@ Outcome RuntimeQueuePair::send_free(uint64_t id) {
   // The core goes on until the receiver has completed the message: it may yet have to repeat how
   // long the message is.
   orphans_.push_back(id);
-  if (over) sweep_orphans(now());
+  if (over) sweep_orphans();
   return {};
 }
 
@@ -145,9 +145,10 @@ Posted<uint64_t> RuntimeQueuePair::recv_post(const RegisteredMemory& memory, uin
   }
   const MemorySlice slice{memory.handle, memory.region, offset, length};
   const Instant when = now();
+  record([&](Recorder& recorder) { recorder.recv_post(when, slice); });
   const auto id = core_->recv_post(when, slice);
+  record([&](Recorder& recorder) { recorder.slot(id.has_value()); });
   if (!id) return Outcome::retry("no message slot is free; complete receives, or wait");
-  observe({PostRecord::Kind::recv_post, when, *id, slice, 0, 0, 0});
   // The user may ask for the bitmap before the next turn arms the slot.
   backend_->arm_bitmap(core_->recv_message(*id).slot(), static_cast<uint32_t>(packets_in(length)));
   messages_in_.emplace(*id, Post{&memory, length, 0, {}});
@@ -225,8 +226,8 @@ void RuntimeQueuePair::recv_complete(uint64_t id) {
   const SlotId slot = core_->recv_message(id).slot();
   const Instant when = now();
   const PacketBitmap& packets = core_->recv_message(id).bitmap().packets();
+  record([&](Recorder& recorder) { recorder.recv_complete(when, id); });
   core_->recv_complete(when, id);
-  observe({PostRecord::Kind::recv_complete, when, id, {}, 0, 0, 0});
   // Before the fence: what a worker merges behind it has not landed.
   backend_->repeat_chunks(when, slot, packets);
   backend_->fence(slot);

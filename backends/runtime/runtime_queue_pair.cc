@@ -14,11 +14,9 @@ std::string text(uint64_t value) { return std::to_string(value); }
 
 // Life -------------------------------------------------------------------------------------------
 
-RuntimeQueuePair::RuntimeQueuePair(Context& context, const QueuePairOptions& options,
-                                   Observer* observer)
+RuntimeQueuePair::RuntimeQueuePair(Context& context, const QueuePairOptions& options)
     : context_(context),
       options_(options),
-      observer_(observer),
       local_(describe_end(options, static_cast<uint8_t>(context.options().channels),
                           context.device())),
       port_attributes_{local_.channels, local_.generations, local_.mtu_bytes, options.rate_bps,
@@ -58,9 +56,14 @@ void RuntimeQueuePair::connect(std::span<const std::byte> blob) {
                                              port_attributes_, local_.chunk_packets,
                                              context_.options().workers != 0);
     coder_ = std::make_unique<FencingCoder>(*backend_, host_coder());
-    core_ = std::make_unique<QueuePair>(attributes, *backend_, *coder_);
+    if (!options_.recording.empty()) {
+      recording_ =
+          std::make_unique<RecordingFile>(options_.recording, attributes, *backend_, *coder_);
+      core_ = std::make_unique<QueuePair>(attributes, recording_->backend(), recording_->coder());
+    } else {
+      core_ = std::make_unique<QueuePair>(attributes, *backend_, *coder_);
+    }
     description_ = describe_connection(options_, core_->attributes(), port_->capabilities());
-    if (observer_ != nullptr) observer_->on_connect(core_->attributes(), port_->capabilities());
   }
   context_.attach(*this);
 }
@@ -105,10 +108,11 @@ Instant RuntimeQueuePair::next_due() {
   return next_due_;
 }
 
-/// The core's `drive`, seen by the observer.
+/// The core's `drive`, with what the port needs to know of it.
 size_t RuntimeQueuePair::turn(Instant now) {
+  Backend& backend = recording_ ? recording_->backend() : *backend_;
   events_.clear();
-  backend_->poll(now, events_);
+  backend.poll(now, events_);
   const size_t before = pending_.commands.size();
   coder_->set_in_turn(true);
   core_->turn(now, events_, pending_);
@@ -119,9 +123,8 @@ size_t RuntimeQueuePair::turn(Instant now) {
     if (const auto* write = std::get_if<WriteRun>(&command))
       handed_over_[write->channel] += write->packet_count;
   }
-  const size_t accepted = backend_->submit(now, pending_.commands, pending_.control_bytes);
-  if (observer_ != nullptr)
-    observer_->on_turn(now, events_, appended, pending_.control_bytes, accepted);
+  const size_t accepted = backend.submit(now, pending_.commands, pending_.control_bytes);
+  if (recording_) recording_->flush_if_full();
   if (accepted == pending_.commands.size()) {
     pending_.clear();
   } else {
@@ -130,18 +133,18 @@ size_t RuntimeQueuePair::turn(Instant now) {
   }
   note_lengths();
   publish_tails();
-  sweep_orphans(now);
+  sweep_orphans();
   next_due_ = backend_->next_event(core_->next_wakeup());
   if (!pending_.commands.empty()) next_due_ = std::min(next_due_, port_->next_event(1));
   return events_.events.size() + accepted;
 }
 
-void RuntimeQueuePair::sweep_orphans(Instant now) {
+void RuntimeQueuePair::sweep_orphans() {
   std::erase_if(orphans_, [&](uint64_t id) {
     const SendState state = core_->send_message_status(id).state;
     if (state != SendState::completed && state != SendState::failed) return false;
+    record([&](Recorder& recorder) { recorder.forget_send_message(id); });
     core_->forget_send_message(id);
-    observe({PostRecord::Kind::forget_send_message, now, id, {}, 0, 0, 0});
     return true;
   });
 }
@@ -226,8 +229,8 @@ Posted<TransferId> RuntimeQueuePair::transfer_send(const RegisteredMemory& memor
   if (Outcome problem = check_slots(length); !problem.ok()) return problem;
   const MemorySlice slice{memory.handle, memory.region, offset, length};
   const Instant when = now();
+  record([&](Recorder& recorder) { recorder.transfer_send(when, slice, user_immediate); });
   const uint64_t id = core_->transfer_send(when, slice, user_immediate);
-  observe({PostRecord::Kind::transfer_send, when, id, slice, user_immediate, 0, 0});
   transfers_out_.emplace(id, Post{&memory, length, user_immediate, {}});
   touched();
   return Posted(TransferId{true, id});
@@ -241,8 +244,8 @@ Posted<TransferId> RuntimeQueuePair::transfer_recv(const RegisteredMemory& memor
   if (Outcome problem = check_receive(length); !problem.ok()) return problem;
   const MemorySlice slice{memory.handle, memory.region, offset, length};
   const Instant when = now();
+  record([&](Recorder& recorder) { recorder.transfer_recv(when, slice); });
   const uint64_t id = core_->transfer_recv(when, slice);
-  observe({PostRecord::Kind::transfer_recv, when, id, slice, 0, 0, 0});
   transfers_in_.emplace(id, Post{&memory, length, 0, {}});
   touched();
   return Posted(TransferId{false, id});
@@ -274,21 +277,15 @@ Outcome RuntimeQueuePair::transfer_poll(TransferId id, TransferResult* result) c
 Outcome RuntimeQueuePair::transfer_free(TransferId id) {
   if (Outcome active = transfer_poll(id, nullptr); !active.ok()) return active;
   const std::lock_guard lock(gate_);
-  const Instant when = now();
   if (id.sends) {
+    record([&](Recorder& recorder) { recorder.forget_send(id.number); });
     core_->forget_send(id.number);
     transfers_out_.erase(id.number);
   } else {
+    record([&](Recorder& recorder) { recorder.forget_recv(id.number); });
     core_->forget_recv(id.number);
     transfers_in_.erase(id.number);
   }
-  observe({id.sends ? PostRecord::Kind::forget_send : PostRecord::Kind::forget_recv,
-           when,
-           id.number,
-           {},
-           0,
-           0,
-           0});
   return {};
 }
 

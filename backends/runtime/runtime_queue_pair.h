@@ -13,10 +13,10 @@
 #include "backends/runtime/device.h"
 #include "backends/runtime/fencing_coder.h"
 #include "backends/runtime/gate.h"
-#include "backends/runtime/observer.h"
 #include "backends/runtime/options.h"
 #include "backends/runtime/outcome.h"
 #include "backends/runtime/port_backend.h"
+#include "backends/runtime/recording_file.h"
 #include "core/transfer/queue_pair.h"
 
 namespace longhaul {
@@ -55,7 +55,7 @@ struct BitmapView {
 class RuntimeQueuePair {
  public:
   /// Use Context::create_queue_pair. Throws SetupError.
-  RuntimeQueuePair(Context& context, const QueuePairOptions& options, Observer* observer);
+  RuntimeQueuePair(Context& context, const QueuePairOptions& options);
   /// Ends everything. Nothing lands in the user's memory any more; the peer hears that this end is
   /// gone.
   ~RuntimeQueuePair();
@@ -144,11 +144,12 @@ class RuntimeQueuePair {
   uint64_t posted_for_receiving() const;
   size_t turn(Instant now);
   bool has_left(uint64_t id, Post& post) const;
-  void sweep_orphans(Instant now);
+  void sweep_orphans();
   void note_lengths();
   void publish_tails();
-  void observe(const PostRecord& post) const {
-    if (observer_ != nullptr) observer_->on_post(post);
+  template <class Write>
+  void record(Write&& write) {
+    if (recording_) write(recording_->recorder());
   }
   void touched();
   Instant now() const;
@@ -162,7 +163,6 @@ class RuntimeQueuePair {
 
   Context& context_;
   const QueuePairOptions options_;
-  Observer* const observer_;
   ConnectInfo local_;
   ConnectAgreement agreement_;
   PortAttributes port_attributes_;
@@ -171,6 +171,7 @@ class RuntimeQueuePair {
   mutable Gate gate_;  ///< guards all below, but for the channels of `backend_`
   std::unique_ptr<PortBackend> backend_;
   std::unique_ptr<FencingCoder> coder_;
+  std::unique_ptr<RecordingFile> recording_;  ///< when one was asked for
   std::unique_ptr<QueuePair> core_;
   std::string description_;
   EventBatch events_;

@@ -49,6 +49,7 @@ QueuePairOptions options_of(const longhaul_qp_attr& attr) {
   options.round_trip = {attr.round_trip_ps};
   options.reordering = {attr.reordering_ps};
   options.give_up = {attr.give_up_ps};
+  if (attr.recording != nullptr) options.recording = attr.recording;
   return options;
 }
 
@@ -152,12 +153,19 @@ longhaul_status longhaul_mr_dereg(longhaul_mr* mr) {
 void longhaul_qp_attr_init(longhaul_qp_attr* attr) {
   if (attr == nullptr) return;
   const QueuePairOptions defaults;
-  *attr = {sizeof *attr,           "sr(nack)",
-           defaults.mtu_bytes,     defaults.chunk_packets,
-           defaults.generations,   defaults.max_messages,
-           defaults.max_bytes,     defaults.rate_bps,
-           defaults.message_bytes, defaults.round_trip.ps,
-           defaults.reordering.ps, defaults.give_up.ps};
+  *attr = {sizeof *attr,
+           "sr(nack)",
+           defaults.mtu_bytes,
+           defaults.chunk_packets,
+           defaults.generations,
+           defaults.max_messages,
+           defaults.max_bytes,
+           defaults.rate_bps,
+           defaults.message_bytes,
+           defaults.round_trip.ps,
+           defaults.reordering.ps,
+           defaults.give_up.ps,
+           nullptr};
 }
 
 longhaul_status longhaul_qp_create(longhaul_context* context, const longhaul_qp_attr* attr,

@@ -23,7 +23,6 @@
 
 namespace longhaul {
 
-
 inline constexpr uint32_t kMaxArrivalWorkers = 64;
 
 /// News for the turn: packets of one bitmap word that have arrived and were not there before.

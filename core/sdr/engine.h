@@ -76,7 +76,8 @@ struct Engine {
     return {attributes.chunk_packets, attributes.channels, id};
   }
   /// How long to wait before a clear-to-send is repeated: a quarter of a round trip, a half, one,
-  /// two. Losing one soon costs little; a sender that is busy with earlier messages is not pestered.
+  /// two. Losing one soon costs little; a sender that is busy with earlier messages is not
+  /// pestered.
   Duration clear_to_send_wait(int repeats) const {
     return round_trip.feedback_period() * (int64_t{16} << std::min(repeats, 3));
   }

@@ -58,15 +58,16 @@ const char* longhaul_error(void);
 /** Version of the library, "0.1.0". Static. */
 const char* longhaul_version(void);
 
-/* Context ---------------------------------------------------------------------------------------- */
+/* Context ----------------------------------------------------------------------------------------
+ */
 
 typedef struct longhaul_context_attr {
-  size_t size;          /**< set by longhaul_context_attr_init */
-  uint32_t channels;    /**< internal queue pairs per generation, 1..64; default 8 */
-  uint32_t workers;     /**< threads that take completions off the channels, at most one a channel;
-                             default 0: whoever makes progress does it */
-  int progress_thread;  /**< default 1: the context makes progress by itself; 0: by
-                             longhaul_context_progress only */
+  size_t size;         /**< set by longhaul_context_attr_init */
+  uint32_t channels;   /**< internal queue pairs per generation, 1..64; default 8 */
+  uint32_t workers;    /**< threads that take completions off the channels, at most one a channel;
+                            default 0: whoever makes progress does it */
+  int progress_thread; /**< default 1: the context makes progress by itself; 0: by
+                            longhaul_context_progress only */
 } longhaul_context_attr;
 
 void longhaul_context_attr_init(longhaul_context_attr* attr);
@@ -96,7 +97,8 @@ size_t longhaul_context_progress(longhaul_context* context);
  * as long as the context. */
 const char* longhaul_context_describe(longhaul_context* context);
 
-/* Memory ----------------------------------------------------------------------------------------- */
+/* Memory -----------------------------------------------------------------------------------------
+ */
 
 enum {
   LONGHAUL_MEMORY_HOST = 0 /**< ordinary memory of this process */
@@ -109,28 +111,31 @@ longhaul_status longhaul_mr_reg(longhaul_context* context, void* address, uint64
 /** Nothing posted may use it any more: LONGHAUL_RETRY while something does. */
 longhaul_status longhaul_mr_dereg(longhaul_mr* mr);
 
-/* Queue pair ------------------------------------------------------------------------------------- */
+/* Queue pair -------------------------------------------------------------------------------------
+ */
 
 typedef struct longhaul_qp_attr {
-  size_t size;               /**< set by longhaul_qp_attr_init */
-  const char* policy;        /**< of transfers: "sr(nack)" (default), "sr(rto=3rtt)", "ec(32,8)";
-                                  the same at both ends */
-  uint32_t mtu_bytes;        /**< at most; default 0: the device's. The smaller one of both ends
-                                  is used */
-  uint32_t chunk_packets;    /**< packets that a bit of the receive bitmap stands for; default 16;
-                                  the same at both ends */
-  uint32_t generations;      /**< 1..16, default 4: 1024 slots each, of which one generation is
-                                  always draining; the same at both ends */
-  uint32_t max_messages;     /**< armed at once; default 0: 1024 x (generations - 1). The smaller
-                                  one of both ends is used */
-  uint64_t max_bytes;        /**< posted for receiving at once; default 0: no limit */
-  uint64_t rate_bps;         /**< injected at most; default 0: the device's rate */
-  uint64_t message_bytes;    /**< expected size of messages, for the warning when slots cannot fill
-                                  the path; default 0: unknown */
-  int64_t round_trip_ps;     /**< expected; default 1 ms */
-  int64_t reordering_ps;     /**< how much later than its successors a packet may come; default
-                                  1 ms */
-  int64_t give_up_ps;        /**< a transfer fails this long after it was posted; default 60 s */
+  size_t size;            /**< set by longhaul_qp_attr_init */
+  const char* policy;     /**< of transfers: "sr(nack)" (default), "sr(rto=3rtt)", "ec(32,8)";
+                               the same at both ends */
+  uint32_t mtu_bytes;     /**< at most; default 0: the device's. The smaller one of both ends
+                               is used */
+  uint32_t chunk_packets; /**< packets that a bit of the receive bitmap stands for; default 16;
+                               the same at both ends */
+  uint32_t generations;   /**< 1..16, default 4: 1024 slots each, of which one generation is
+                               always draining; the same at both ends */
+  uint32_t max_messages;  /**< armed at once; default 0: 1024 x (generations - 1). The smaller
+                               one of both ends is used */
+  uint64_t max_bytes;     /**< posted for receiving at once; default 0: no limit */
+  uint64_t rate_bps;      /**< injected at most; default 0: the device's rate */
+  uint64_t message_bytes; /**< expected size of messages, for the warning when slots cannot fill
+                               the path; default 0: unknown */
+  int64_t round_trip_ps;  /**< expected; default 1 ms */
+  int64_t reordering_ps;  /**< how much later than its successors a packet may come; default
+                               1 ms */
+  int64_t give_up_ps;     /**< a transfer fails this long after it was posted; default 60 s */
+  const char* recording;  /**< file to write a recording into, which `longhaul replay FILE`
+                               repeats offline; default null: none */
 } longhaul_qp_attr;
 
 void longhaul_qp_attr_init(longhaul_qp_attr* attr);
@@ -160,7 +165,8 @@ const char* longhaul_qp_describe(longhaul_qp* qp);
  * all). LONGHAUL_ERROR when there is no such counter. */
 longhaul_status longhaul_qp_counter(longhaul_qp* qp, const char* name, uint64_t* value);
 
-/* Reliable transfers ----------------------------------------------------------------------------- */
+/* Reliable transfers -----------------------------------------------------------------------------
+ */
 
 typedef enum longhaul_transfer_state {
   LONGHAUL_TRANSFER_ACTIVE = 0,
@@ -191,7 +197,8 @@ longhaul_status longhaul_transfer_poll(longhaul_transfer* transfer,
  * active. */
 longhaul_status longhaul_transfer_free(longhaul_transfer* transfer);
 
-/* Plain SDR messages: sending -------------------------------------------------------------------- */
+/* Plain SDR messages: sending --------------------------------------------------------------------
+ */
 
 /** Sends [offset, offset + length) of `mr` once, without any repair: at most 2^18 packets. */
 longhaul_status longhaul_send_post(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
@@ -219,7 +226,8 @@ longhaul_status longhaul_send_completed(longhaul_send* send, int* all_chunks);
  * LONGHAUL_RETRY before that. */
 longhaul_status longhaul_send_free(longhaul_send* send);
 
-/* Plain SDR messages: receiving ------------------------------------------------------------------ */
+/* Plain SDR messages: receiving ------------------------------------------------------------------
+ */
 
 /** Takes a message slot for [offset, offset + length) of `mr` and tells the sender that it may
  * send. LONGHAUL_RETRY when no slot is free. At most 2^18 packets. */
