@@ -50,7 +50,7 @@ TEST_CASE("everything on a queue pair fails when the peer is destroyed") {
       link.sender->recv_complete(waiting.id);
       REQUIRE(link.wait([&] { return link.sender->send_free(message.id).ok(); }));
       CHECK(link.sender->transfer_free(sent.id).ok());
-      CHECK(target.bytes() == then);
+      CHECK((target.bytes() == then));
     }
     SECTION("the sender goes") {
       link.sender.reset();
@@ -132,7 +132,7 @@ TEST_CASE("packets without a posted receive are counted, and repaired") {
       return link.sender->transfer_poll(sent.id, nullptr).ok() &&
              link.receiver->transfer_poll(received.id, nullptr).ok();
     }));
-    CHECK(source.bytes() == target.bytes());
+    CHECK((source.bytes() == target.bytes()));
     CHECK(link.receiver->counters().receive_queue_empty > 0);
     CHECK(link.receiver->counters().receive_queue_empty ==
           link.receiver->port_counters().receive_queue_empty);

@@ -103,7 +103,7 @@ TEST_CASE("short and empty messages bring the user's immediate along") {
     CHECK(link.receiver->recv_immediate(message.received, immediate).ok());
     CHECK(immediate == 0x89abcdef);
     REQUIRE(link.wait([&] { return count_chunks(message.bitmap) == message.chunks; }));
-    CHECK(source.bytes() == target.bytes());
+    CHECK((source.bytes() == target.bytes()));
     link.receiver->recv_complete(message.received);
     finish(link, message.sent);
   }
@@ -147,7 +147,7 @@ TEST_CASE("a stream is repaired by its user until the bitmap is full") {
     CHECK_THAT(link.sender->send_continue(sent, 0, 1).text(), ContainsSubstring("ended"));
     // Copies of what is there already may land until now.
     link.receiver->recv_complete(received);
-    CHECK(source.bytes() == target.bytes());
+    CHECK((source.bytes() == target.bytes()));
     bool all = false;
     REQUIRE(link.wait([&] { return link.sender->send_completed(sent, &all).ok(); }));
     CHECK(all);
@@ -172,7 +172,7 @@ TEST_CASE("nothing lands after a message has been completed early") {
     REQUIRE(link.wait([&] { return count_chunks(message.bitmap) >= 100; }));
     link.receiver->recv_complete(message.received);
     const std::vector<std::byte> then = target.bytes();
-    CHECK(source.bytes() != then);
+    CHECK((source.bytes() != then));
     // The sender stops when it hears of it; all that has left by then must have come.
     bool all = true;
     REQUIRE(link.wait([&] { return link.sender->send_completed(message.sent, &all).ok(); }));
@@ -184,7 +184,7 @@ TEST_CASE("nothing lands after a message has been completed early") {
     Buffer next_target(link.b, untouched(next_source.bytes().size()));
     const Message next = post(link, next_source, next_target, 0);
     REQUIRE(link.wait([&] { return has_chunk(next.bitmap, 0) || count_chunks(next.bitmap) > 10; }));
-    CHECK(target.bytes() == then);
+    CHECK((target.bytes() == then));
     CHECK(link.receiver->port_counters().fenced_packets > 0);
     CHECK(link.receiver->counters().late_packets > 0);
     link.receiver->recv_complete(next.received);
@@ -222,7 +222,7 @@ TEST_CASE("messages and transfers of several queue pairs share a context") {
                senders[i]->transfer_poll(sent[i], &result).ok();
       }));
       CHECK(result.state == TransferState::delivered);
-      CHECK(sources[i]->bytes() == targets[i]->bytes());
+      CHECK((sources[i]->bytes() == targets[i]->bytes()));
     }
   }
   senders.clear();
@@ -267,7 +267,7 @@ TEST_CASE("hundreds of messages go through the slots of one generation and out o
       }
     }
     CHECK(refused);
-    CHECK(source.bytes() == target.bytes());
+    CHECK((source.bytes() == target.bytes()));
     for (const uint64_t id : sent) finish(link, id);
   }
   link.sender.reset();
