@@ -12,17 +12,22 @@ constexpr size_t kFlushBytes = size_t{64} << 10;
 
 }  // namespace
 
-RecordingFile::RecordingFile(const std::string& path, const QueuePairAttributes& attributes,
+std::ofstream RecordingFile::open(const std::string& path) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (!file) {
+    throw SetupError(path,
+                     "the recording cannot be written: " + std::generic_category().message(errno),
+                     "Name a file in a folder that exists and can be written to.");
+  }
+  return file;
+}
+
+RecordingFile::RecordingFile(std::ofstream file, const QueuePairAttributes& attributes,
                              Backend& backend, Coder& coder)
-    : file_(path, std::ios::binary | std::ios::trunc),
+    : file_(std::move(file)),
       recorder_(attributes, backend.capabilities(), bytes_),
       backend_(backend, recorder_),
-      coder_(coder, recorder_) {
-  if (file_) return;
-  throw SetupError(path,
-                   "the recording cannot be written: " + std::generic_category().message(errno),
-                   "Name a file in a folder that exists and can be written to.");
-}
+      coder_(coder, recorder_) {}
 
 RecordingFile::~RecordingFile() {
   recorder_.finish();

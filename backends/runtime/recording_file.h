@@ -12,9 +12,11 @@ namespace longhaul {
 
 class RecordingFile {
  public:
-  /// `backend` and `coder`: what the queue pair would use without it; both outlive it. Throws
-  /// SetupError when the file cannot be written.
-  RecordingFile(const std::string& path, const QueuePairAttributes& attributes, Backend& backend,
+  /// Throws SetupError when the file cannot be written.
+  static std::ofstream open(const std::string& path);
+  /// `file`: from `open`. `backend` and `coder`: what the queue pair would use without a recording;
+  /// both outlive it.
+  RecordingFile(std::ofstream file, const QueuePairAttributes& attributes, Backend& backend,
                 Coder& coder);
   /// Ends the recording.
   ~RecordingFile();
@@ -28,9 +30,6 @@ class RecordingFile {
   Recorder& recorder() { return recorder_; }
   /// After each turn: writes when there is enough.
   void flush_if_full();
-  /// False once something could not be written; what follows is then missing.
-  bool good() const { return file_.good(); }
-
  private:
   void flush();
 

@@ -49,6 +49,9 @@ void RuntimeQueuePair::connect(std::span<const std::byte> blob) {
       problems += problem;
     }
     if (!problems.empty()) throw SetupError(kWhere, problems);
+    const bool recorded = !options_.recording.empty();
+    std::ofstream recording_file;
+    if (recorded) recording_file = RecordingFile::open(options_.recording);
     port_->connect(peer, agreement_.mtu_bytes);
 
     const QueuePairAttributes attributes = core_attributes(options_, local_, agreement_);
@@ -56,13 +59,13 @@ void RuntimeQueuePair::connect(std::span<const std::byte> blob) {
                                              port_attributes_, local_.chunk_packets,
                                              context_.options().workers != 0);
     coder_ = std::make_unique<FencingCoder>(*backend_, host_coder());
-    if (!options_.recording.empty()) {
-      recording_ =
-          std::make_unique<RecordingFile>(options_.recording, attributes, *backend_, *coder_);
-      core_ = std::make_unique<QueuePair>(attributes, recording_->backend(), recording_->coder());
-    } else {
-      core_ = std::make_unique<QueuePair>(attributes, *backend_, *coder_);
+    if (recorded) {
+      recording_ = std::make_unique<RecordingFile>(std::move(recording_file), attributes, *backend_,
+                                                   *coder_);
     }
+    core_ = recorded ? std::make_unique<QueuePair>(attributes, recording_->backend(),
+                                                   recording_->coder())
+                     : std::make_unique<QueuePair>(attributes, *backend_, *coder_);
     description_ = describe_connection(options_, core_->attributes(), port_->capabilities());
   }
   context_.attach(*this);
