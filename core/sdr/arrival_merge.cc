@@ -8,6 +8,7 @@ namespace longhaul {
 namespace {
 
 constexpr size_t kPartCompletions = 64;
+constexpr uint32_t kNoPlace = ~0u;  // of no word: generations have too few bits
 
 /// Sets bits in a packet word and returns what it was. A lone worker is the only one that writes
 /// packet words while a message is armed, so it needs no locked instruction.
@@ -46,18 +47,8 @@ void add(std::atomic<uint64_t>& counter, uint64_t amount) {
 
 }  // namespace
 
-/// Consecutive completions of one bitmap word.
-struct ArrivalTable::WordArrivals {
-  Message* message;
-  uint64_t* packet_word;  ///< of the message, unless that is null or shorter
-  uint64_t bits;
-  uint32_t place;
-  uint32_t user_immediate;
-  size_t first_completion;
-};
-
-/// One call of merge(). It goes through completions in parts: first all words of a part are found
-/// and asked for, then they are changed, so that cache misses overlap.
+/// One call of merge(). Each bitmap word is asked for while the one before it is being worked on,
+/// so that cache misses overlap.
 class ArrivalTable::Merge {
  public:
   Merge(ArrivalTable& table, Worker& worker, Instant now)
@@ -102,76 +93,110 @@ class ArrivalTable::Merge {
   }
   static uint32_t word_of(uint32_t place) { return place % (1u << kWordBits); }
 
+  /// Consecutive completions of one bitmap word.
+  struct Run {
+    uint32_t place;
+    Message* message;
+    uint64_t* packet_word;  ///< of the message, unless that is null or shorter
+    uint64_t bits;
+    uint32_t user_immediate;
+    size_t first_completion;
+  };
+
   template <bool Shared, ChunkLayout::Kind Kind>
   void part(std::span<const ReceiveCompletion> completions, News* const room) {
-    std::array<WordArrivals, kPartCompletions> words;
-    const size_t count = gather(completions, words.data());
     const ChunkLayout layout = table_.layout_;
-    const Instant now = now_;
-    uint64_t fresh_count = 0;
     News* news = room;
-    for (const WordArrivals& word : std::span(words.data(), count)) {
-      Message* const message = word.message;
-      if (message == nullptr) [[unlikely]] {
-        late_ += count_same_word(word, completions, 0);
-        continue;
+    uint64_t fresh_count = 0;
+    size_t next = 0;
+    uint32_t immediate = 0;
+    Run run = begin_run(completions, next, immediate);
+    while (run.place != kNoPlace) {
+      Run following = extend(run, completions, next, immediate);
+      const uint64_t fresh = merge_run<Shared, Kind>(layout, run, completions);
+      if (fresh != 0) {
+        fresh_count += static_cast<uint64_t>(std::popcount(fresh));
+        // Field by field: of a whole struct GCC makes stores that stall.
+        news->bits = fresh;
+        news->last_arrival = now_;
+        news->tag = run.message->tag | run.place;
+        news->user_immediate = run.user_immediate;
+        ++news;
       }
-      uint64_t bits = word.bits;
-      if (word.place >= message->partial_place) [[unlikely]] {
-        beyond_message_ += count_same_word(word, completions, message->packets);
-        bits &= bits_before(message->packets, word_of(word.place) * 64);
-        if (bits == 0) continue;
-      }
-      const uint64_t before = set_bits<Shared>(*word.packet_word, bits);
-      const uint64_t fresh = bits & ~before;
-      if (fresh == 0) continue;
-      fresh_count += static_cast<uint64_t>(std::popcount(fresh));
-      publish<Shared, Kind>(layout, *message, word_of(word.place), fresh, before | bits);
-      // Field by field: of a whole struct GCC makes stores that stall.
-      news->bits = fresh;
-      news->last_arrival = now;
-      news->tag = message->tag | word.place;
-      news->user_immediate = word.user_immediate;
-      ++news;
+      run = following;
     }
     fresh_ += fresh_count;
     if (news != room) worker_.news.publish(static_cast<size_t>(news - room));
   }
 
-  size_t gather(std::span<const ReceiveCompletion> completions, WordArrivals* const words) {
-    const uint32_t generations = table_.generations_;
-    const auto* const messages = table_.messages_.data();
-    uint32_t* const consumed = worker_.consumed.data();
-    WordArrivals* end = words;
-    WordArrivals* word = nullptr;
-    uint32_t last_place = ~0u;  // of no word: generations have too few bits
-    uint64_t bits = 0;
-    uint32_t user_immediate = 0;
-    for (size_t i = 0; i < completions.size(); ++i) {
-      const ReceiveCompletion& completion = completions[i];
-      if (!acceptable(completion, generations)) [[unlikely]] {
+  /// The place of the next completion that can be used, and its immediate; kNoPlace when there is
+  /// none. `next` goes behind it.
+  uint32_t decode_next(std::span<const ReceiveCompletion> completions, size_t& next,
+                       uint32_t& immediate) {
+    while (next < completions.size()) {
+      const ReceiveCompletion& completion = completions[next++];
+      if (!acceptable(completion, table_.generations_)) [[unlikely]] {
         refuse(completion);
         continue;
       }
-      ++consumed[completion.wr_id];
-      const uint32_t place = place_of(completion);
-      if (place != last_place) {
-        last_place = place;
-        bits = 0;
-        user_immediate = 0;
-        word = end++;
-        Message* const message = messages[place >> kWordBits].load(std::memory_order_seq_cst);
-        word->message = message;
-        word->packet_word = prefetch(message, word_of(place));
-        word->place = place;
-        word->first_completion = i;
-      }
-      const auto [slot, offset, fragment] =
-          Immediate::decode(swap_network_order(completion.imm_data));
-      word->bits = bits |= uint64_t{1} << offset % 64;
-      word->user_immediate = user_immediate |= fragment << Immediate::shift_of(offset);
+      ++worker_.consumed[completion.wr_id];
+      immediate = swap_network_order(completion.imm_data);
+      return static_cast<uint32_t>(completion.wr_id) << kSlotWordBits |
+             immediate >> (32 - kSlotWordBits);
     }
-    return static_cast<size_t>(end - words);
+    return kNoPlace;
+  }
+
+  Run begin_run(std::span<const ReceiveCompletion> completions, size_t& next, uint32_t& immediate) {
+    const uint32_t place = decode_next(completions, next, immediate);
+    return run_at(place, immediate, next - 1);
+  }
+
+  /// Takes in what follows for the same word, and returns the run after it.
+  Run extend(Run& run, std::span<const ReceiveCompletion> completions, size_t& next,
+             uint32_t& immediate) {
+    while (true) {
+      const uint32_t place = decode_next(completions, next, immediate);
+      if (place != run.place) return run_at(place, immediate, next - 1);
+      const auto [slot, offset, fragment] = Immediate::decode(immediate);
+      run.bits |= uint64_t{1} << offset % 64;
+      run.user_immediate |= fragment << Immediate::shift_of(offset);
+    }
+  }
+
+  Run run_at(uint32_t place, uint32_t immediate, size_t completion) {
+    if (place == kNoPlace) [[unlikely]]
+      return {kNoPlace, nullptr, nullptr, 0, 0, 0};
+    const auto [slot, offset, fragment] = Immediate::decode(immediate);
+    Message* const message = table_.messages_[place >> kWordBits].load(std::memory_order_seq_cst);
+    return {place,
+            message,
+            prefetch(message, word_of(place)),
+            uint64_t{1} << offset % 64,
+            fragment << Immediate::shift_of(offset),
+            completion};
+  }
+
+  /// Returns the packets that are new.
+  template <bool Shared, ChunkLayout::Kind Kind>
+  uint64_t merge_run(ChunkLayout layout, const Run& run,
+                     std::span<const ReceiveCompletion> completions) {
+    Message* const message = run.message;
+    if (message == nullptr) [[unlikely]] {
+      late_ += count_same_word(run, completions, 0);
+      return 0;
+    }
+    uint64_t bits = run.bits;
+    if (run.place >= message->partial_place) [[unlikely]] {
+      beyond_message_ += count_same_word(run, completions, message->packets);
+      bits &= bits_before(message->packets, word_of(run.place) * 64);
+      if (bits == 0) return 0;
+    }
+    const uint64_t before = set_bits<Shared>(*run.packet_word, bits);
+    const uint64_t fresh = bits & ~before;
+    if (fresh != 0)
+      publish<Shared, Kind>(layout, *message, word_of(run.place), fresh, before | bits);
+    return fresh;
   }
 
   /// Where the word would be; the message may be shorter. Asking for what is not there does no
@@ -195,14 +220,14 @@ class ArrivalTable::Merge {
     add(values[completion.status != kCompletionSuccess ? 4 : 5], 1);
   }
 
-  /// Completions that went into `word` and are for packet `first_packet` of the message or a later
+  /// Completions that went into `run` and are for packet `first_packet` of the message or a later
   /// one. Rarely wanted, so it is not kept.
-  uint64_t count_same_word(const WordArrivals& word, std::span<const ReceiveCompletion> completions,
+  uint64_t count_same_word(const Run& run, std::span<const ReceiveCompletion> completions,
                            uint32_t first_packet) const {
     uint64_t count = 0;
-    for (const auto& completion : completions.subspan(word.first_completion)) {
+    for (const auto& completion : completions.subspan(run.first_completion)) {
       if (!acceptable(completion, table_.generations_)) continue;
-      if (place_of(completion) != word.place) break;
+      if (place_of(completion) != run.place) break;
       const uint32_t immediate = swap_network_order(completion.imm_data);
       count += Immediate::decode(immediate).offset >= first_packet;
     }

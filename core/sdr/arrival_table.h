@@ -148,7 +148,6 @@ class ArrivalTable {
     uint64_t mask = 0;   ///< within_word: a chunk's packets in a word
   };
 
-  struct WordArrivals;
   class Merge;
 
   static size_t words_for(uint32_t bits) { return (size_t{bits} + 63) / 64; }
