@@ -106,19 +106,20 @@ class ArrivalTable::Merge {
   template <bool Shared, ChunkLayout::Kind Kind>
   void part(std::span<const ReceiveCompletion> completions, News* const room) {
     const ChunkLayout layout = table_.layout_;
+    const Instant now = now_;
     News* news = room;
     uint64_t fresh_count = 0;
-    size_t next = 0;
-    uint32_t immediate = 0;
-    Run run = begin_run(completions, next, immediate);
+    Cursor cursor{
+        completions, 0, 0, table_.generations_, worker_.consumed.data(), table_.messages_.data()};
+    Run run = run_at(cursor, decode_next(cursor));
     while (run.place != kNoPlace) {
-      Run following = extend(run, completions, next, immediate);
+      const Run following = extend(run, cursor);
       const uint64_t fresh = merge_run<Shared, Kind>(layout, run, completions);
       if (fresh != 0) {
         fresh_count += static_cast<uint64_t>(std::popcount(fresh));
         // Field by field: of a whole struct GCC makes stores that stall.
         news->bits = fresh;
-        news->last_arrival = now_;
+        news->last_arrival = now;
         news->tag = run.message->tag | run.place;
         news->user_immediate = run.user_immediate;
         ++news;
@@ -129,52 +130,54 @@ class ArrivalTable::Merge {
     if (news != room) worker_.news.publish(static_cast<size_t>(news - room));
   }
 
-  /// The place of the next completion that can be used, and its immediate; kNoPlace when there is
-  /// none. `next` goes behind it.
-  uint32_t decode_next(std::span<const ReceiveCompletion> completions, size_t& next,
-                       uint32_t& immediate) {
-    while (next < completions.size()) {
-      const ReceiveCompletion& completion = completions[next++];
-      if (!acceptable(completion, table_.generations_)) [[unlikely]] {
+  /// Where part() is. By value, so that what does not change stays in registers.
+  struct Cursor {
+    std::span<const ReceiveCompletion> completions;
+    size_t next;
+    uint32_t immediate;  ///< of the completion before `next`
+    uint32_t generations;
+    uint32_t* consumed;
+    const std::atomic<Message*>* messages;
+  };
+
+  /// The place of the next completion that can be used; kNoPlace when there is none.
+  uint32_t decode_next(Cursor& cursor) {
+    while (cursor.next < cursor.completions.size()) {
+      const ReceiveCompletion& completion = cursor.completions[cursor.next++];
+      if (!acceptable(completion, cursor.generations)) [[unlikely]] {
         refuse(completion);
         continue;
       }
-      ++worker_.consumed[completion.wr_id];
-      immediate = swap_network_order(completion.imm_data);
+      ++cursor.consumed[completion.wr_id];
+      cursor.immediate = swap_network_order(completion.imm_data);
       return static_cast<uint32_t>(completion.wr_id) << kSlotWordBits |
-             immediate >> (32 - kSlotWordBits);
+             cursor.immediate >> (32 - kSlotWordBits);
     }
     return kNoPlace;
   }
 
-  Run begin_run(std::span<const ReceiveCompletion> completions, size_t& next, uint32_t& immediate) {
-    const uint32_t place = decode_next(completions, next, immediate);
-    return run_at(place, immediate, next - 1);
-  }
-
   /// Takes in what follows for the same word, and returns the run after it.
-  Run extend(Run& run, std::span<const ReceiveCompletion> completions, size_t& next,
-             uint32_t& immediate) {
+  Run extend(Run& run, Cursor& cursor) {
     while (true) {
-      const uint32_t place = decode_next(completions, next, immediate);
-      if (place != run.place) return run_at(place, immediate, next - 1);
-      const auto [slot, offset, fragment] = Immediate::decode(immediate);
+      const uint32_t place = decode_next(cursor);
+      if (place != run.place) return run_at(cursor, place);
+      const auto [slot, offset, fragment] = Immediate::decode(cursor.immediate);
       run.bits |= uint64_t{1} << offset % 64;
       run.user_immediate |= fragment << Immediate::shift_of(offset);
     }
   }
 
-  Run run_at(uint32_t place, uint32_t immediate, size_t completion) {
+  static Run run_at(const Cursor& cursor, uint32_t place) {
     if (place == kNoPlace) [[unlikely]]
       return {kNoPlace, nullptr, nullptr, 0, 0, 0};
-    const auto [slot, offset, fragment] = Immediate::decode(immediate);
-    Message* const message = table_.messages_[place >> kWordBits].load(std::memory_order_seq_cst);
+    const auto [slot, offset, fragment] = Immediate::decode(cursor.immediate);
+    Message* const message = cursor.messages[place >> kWordBits].load(std::memory_order_seq_cst);
     return {place,
             message,
             prefetch(message, word_of(place)),
             uint64_t{1} << offset % 64,
             fragment << Immediate::shift_of(offset),
-            completion};
+            cursor.next - 1};
   }
 
   /// Returns the packets that are new.
