@@ -13,8 +13,14 @@ fail() { echo "FAILED: $1" >&2 && exit 1; }
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
 cp -r "$source/core/sdr/examples" "$work/examples"
 
-cmake -S "$work/examples" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
-  cmake --build "$work/build" >>"$work/log" 2>&1 || { cat "$work/log" && fail "find_package(longhaul)"; }
+build_examples() {
+  cmake -S "$work/examples" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" &&
+    cmake --build "$work/build"
+}
+if ! build_examples >"$work/log" 2>&1; then
+  cat "$work/log"
+  fail "find_package(longhaul)"
+fi
 "$work/build/transfer" || fail "the example transfer"
 partial=$("$work/build/partial_completion") || fail "the example partial_completion: $partial"
 echo "$partial"
