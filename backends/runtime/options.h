@@ -20,15 +20,18 @@ struct ContextOptions {
   const Clock* clock = nullptr;
 };
 
+enum class Direction : uint8_t { both, send, receive };
+
 struct QueuePairOptions {
-  std::string policy = "sr(nack)";  ///< of transfers; the same at both ends
-  uint32_t mtu_bytes = 0;           ///< at most; 0: the device's
-  uint32_t chunk_packets = 16;      ///< packets of a bit of the receive bitmap
-  uint32_t generations = 4;         ///< 1..16
-  uint32_t max_messages = 0;        ///< armed at once; 0: live_message_limit(generations)
-  uint64_t max_bytes = 0;           ///< posted for receiving at once; 0: no limit
-  uint64_t rate_bps = 0;            ///< injected at most; 0: the device's
-  uint64_t message_bytes = 0;       ///< expected, for the note on what slots can carry; 0: unknown
+  std::string policy = "sr(nack)";        ///< of transfers; the same at both ends
+  uint32_t mtu_bytes = 0;                 ///< at most; 0: the device's
+  uint32_t chunk_packets = 16;            ///< packets of a bit of the receive bitmap
+  uint32_t generations = 4;               ///< 1..16
+  uint32_t max_messages = 0;              ///< armed at once; 0: live_message_limit(generations)
+  uint64_t max_bytes = 0;                 ///< posted for receiving at once; 0: no limit
+  Direction direction = Direction::both;  ///< what may be posted
+  uint64_t rate_bps = 0;                  ///< injected at most; 0: the device's
+  uint64_t message_bytes = 0;  ///< expected, for the note on what slots can carry; 0: unknown
   Duration round_trip = Duration::milliseconds(1);
   Duration reordering = Duration::milliseconds(1);
   Duration give_up = Duration::seconds(60);

@@ -11,9 +11,9 @@ std::string text(uint64_t value) { return std::to_string(value); }
 
 }  // namespace
 
-Outcome RuntimeQueuePair::check_message(const RegisteredMemory& memory, uint64_t offset,
-                                        uint64_t length) const {
-  if (Outcome problem = check_post(memory, offset, length); !problem.ok()) return problem;
+Outcome RuntimeQueuePair::check_message(Direction way, const RegisteredMemory& memory,
+                                        uint64_t offset, uint64_t length) const {
+  if (Outcome problem = check_post(way, memory, offset, length); !problem.ok()) return problem;
   if (packets_in(length) <= kMaxMessagePackets) return {};
   return Outcome::error("a message of " + text(length) + " bytes has " + text(packets_in(length)) +
                         " packets, and at most " + text(kMaxMessagePackets) +
@@ -26,7 +26,8 @@ Outcome RuntimeQueuePair::check_message(const RegisteredMemory& memory, uint64_t
 Posted<uint64_t> RuntimeQueuePair::send_start(const RegisteredMemory& memory, uint64_t offset,
                                               uint64_t length, uint32_t user_immediate) {
   const std::lock_guard lock(gate_);
-  if (Outcome problem = check_message(memory, offset, length); !problem.ok()) return problem;
+  if (Outcome problem = check_message(Direction::send, memory, offset, length); !problem.ok())
+    return problem;
   const MemorySlice slice{memory.handle, memory.region, offset, length};
   const Instant when = now();
   record([&](Recorder& recorder) { recorder.send_start(when, slice, user_immediate); });
@@ -135,7 +136,8 @@ Outcome RuntimeQueuePair::send_free(uint64_t id) {
 Posted<uint64_t> RuntimeQueuePair::recv_post(const RegisteredMemory& memory, uint64_t offset,
                                              uint64_t length) {
   const std::lock_guard lock(gate_);
-  if (Outcome problem = check_message(memory, offset, length); !problem.ok()) return problem;
+  if (Outcome problem = check_message(Direction::receive, memory, offset, length); !problem.ok())
+    return problem;
   if (Outcome problem = check_receive(length); !problem.ok()) return problem;
   // A slot whose release still waits for the wire must not be armed by us before.
   if (std::ranges::any_of(pending_.commands, [](const Command& command) {

@@ -135,6 +135,8 @@ void PortBackend::poll(Instant now, EventBatch& events) {
       completed_[completed->channel] += completed->packet_count;
   }
   drain(now, events);
+  if (const uint32_t errors = new_errors_.exchange(0); errors > 0)
+    events.events.emplace_back(FaultRaised{FaultRaised::Kind::queue_pair_error, errors});
 }
 
 void PortBackend::drain(Instant now, EventBatch& events) {
@@ -195,12 +197,17 @@ size_t PortBackend::serve_channel(uint8_t channel, Instant now) {
     const uint32_t consumed = arrivals_.take_consumed(channel, generation);
     if (consumed != 0) port_.repost(channel, generation, consumed);
   }
+  const uint64_t errors = arrivals_.counters(channel).error;
+  const bool failed = errors > own.errors;
+  if (failed) new_errors_ += static_cast<uint32_t>(errors - own.errors);
+  own.errors = errors;
   if (!served_) return taken;
   const uint64_t before = merged_.fetch_add(taken, std::memory_order_seq_cst);
   const uint64_t due_at = due_at_.load(std::memory_order_seq_cst);
   const bool stalled = taken < offered;
   if (stalled) own.stalled.store(true, std::memory_order_seq_cst);
-  if (stalled || (before < due_at && before + taken >= due_at)) doorbells_->progress().ring();
+  if (stalled || failed || (before < due_at && before + taken >= due_at))
+    doorbells_->progress().ring();
   return taken;
 }
 

@@ -75,6 +75,7 @@ class PortBackend final : public Backend {
     size_t begin = 0;
     size_t end = 0;
     std::atomic<bool> stalled = false;  ///< until news has been drained
+    uint64_t errors = 0;                ///< completions with an error so far; the channel thread's
   };
 
   bool submit_one(Instant now, const Command& command, std::span<const std::byte> control_bytes);
@@ -96,7 +97,8 @@ class PortBackend final : public Backend {
   std::vector<bool> fenced_;  ///< by slot: its next ArmReceive is void, its ReleaseReceive done
   std::array<uint64_t, kMaxChannels> completed_{};
   std::vector<ArmReceive> suspended_;
-  std::vector<Event> repeated_;  ///< of repeat_chunks
+  std::vector<Event> repeated_;           ///< of repeat_chunks
+  std::atomic<uint32_t> new_errors_ = 0;  ///< completions with an error, not raised yet
   /// When others serve the channels: completions merged so far; how many of them the last turn had
   /// seen; and the number at which the next turn is due.
   std::atomic<uint64_t> merged_ = 0;

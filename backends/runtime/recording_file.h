@@ -30,6 +30,7 @@ class RecordingFile {
   Recorder& recorder() { return recorder_; }
   /// After each turn: writes when there is enough.
   void flush_if_full();
+
  private:
   void flush();
 

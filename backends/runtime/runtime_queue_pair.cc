@@ -175,8 +175,13 @@ bool RuntimeQueuePair::uses(const RegisteredMemory& memory) {
 
 // What is refused --------------------------------------------------------------------------------
 
-Outcome RuntimeQueuePair::check_post(const RegisteredMemory& memory, uint64_t offset,
+Outcome RuntimeQueuePair::check_post(Direction way, const RegisteredMemory& memory, uint64_t offset,
                                      uint64_t length) const {
+  if (options_.direction != Direction::both && options_.direction != way) {
+    return Outcome::error(way == Direction::send
+                              ? "this end only receives; set its direction to both, or to send"
+                              : "this end only sends; set its direction to both, or to receive");
+  }
   if (memory.context != &context_) {
     return Outcome::error(
         "the memory is registered with another context; register it with that of the queue pair");
@@ -228,7 +233,8 @@ uint64_t RuntimeQueuePair::posted_for_receiving() const {
 Posted<TransferId> RuntimeQueuePair::transfer_send(const RegisteredMemory& memory, uint64_t offset,
                                                    uint64_t length, uint32_t user_immediate) {
   const std::lock_guard lock(gate_);
-  if (Outcome problem = check_post(memory, offset, length); !problem.ok()) return problem;
+  if (Outcome problem = check_post(Direction::send, memory, offset, length); !problem.ok())
+    return problem;
   if (Outcome problem = check_slots(length); !problem.ok()) return problem;
   const MemorySlice slice{memory.handle, memory.region, offset, length};
   const Instant when = now();
@@ -242,7 +248,8 @@ Posted<TransferId> RuntimeQueuePair::transfer_send(const RegisteredMemory& memor
 Posted<TransferId> RuntimeQueuePair::transfer_recv(const RegisteredMemory& memory, uint64_t offset,
                                                    uint64_t length) {
   const std::lock_guard lock(gate_);
-  if (Outcome problem = check_post(memory, offset, length); !problem.ok()) return problem;
+  if (Outcome problem = check_post(Direction::receive, memory, offset, length); !problem.ok())
+    return problem;
   if (Outcome problem = check_slots(length); !problem.ok()) return problem;
   if (Outcome problem = check_receive(length); !problem.ok()) return problem;
   const MemorySlice slice{memory.handle, memory.region, offset, length};

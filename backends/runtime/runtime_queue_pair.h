@@ -137,8 +137,11 @@ class RuntimeQueuePair {
   bool uses(const RegisteredMemory& memory);
 
   // With the gate held.
-  Outcome check_post(const RegisteredMemory& memory, uint64_t offset, uint64_t length) const;
-  Outcome check_message(const RegisteredMemory& memory, uint64_t offset, uint64_t length) const;
+  /// `way`: what the post wants to do, send or receive.
+  Outcome check_post(Direction way, const RegisteredMemory& memory, uint64_t offset,
+                     uint64_t length) const;
+  Outcome check_message(Direction way, const RegisteredMemory& memory, uint64_t offset,
+                        uint64_t length) const;
   Outcome check_slots(uint64_t length) const;
   Outcome check_receive(uint64_t length) const;
   uint64_t posted_for_receiving() const;

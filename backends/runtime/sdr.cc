@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/runtime/sdr_handles.h"
+#include "core/base/error.h"
 
 using namespace longhaul;
 using namespace longhaul::c_interface;
@@ -49,6 +50,11 @@ QueuePairOptions options_of(const longhaul_qp_attr& attr) {
   options.round_trip = {attr.round_trip_ps};
   options.reordering = {attr.reordering_ps};
   options.give_up = {attr.give_up_ps};
+  options.direction = attr.direction <= LONGHAUL_DIRECTION_RECEIVE
+                          ? static_cast<Direction>(attr.direction)
+                          : throw SetupError("longhaul_qp_create",
+                                             "direction is " + std::to_string(attr.direction) +
+                                                 "; it must be a longhaul_direction, 0 to 2");
   if (attr.recording != nullptr) options.recording = attr.recording;
   return options;
 }
@@ -165,6 +171,7 @@ void longhaul_qp_attr_init(longhaul_qp_attr* attr) {
            defaults.round_trip.ps,
            defaults.reordering.ps,
            defaults.give_up.ps,
+           LONGHAUL_DIRECTION_BOTH,
            nullptr};
 }
 

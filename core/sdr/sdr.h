@@ -114,6 +114,12 @@ longhaul_status longhaul_mr_dereg(longhaul_mr* mr);
 /* Queue pair -------------------------------------------------------------------------------------
  */
 
+typedef enum longhaul_direction {
+  LONGHAUL_DIRECTION_BOTH = 0,
+  LONGHAUL_DIRECTION_SEND = 1,
+  LONGHAUL_DIRECTION_RECEIVE = 2
+} longhaul_direction;
+
 typedef struct longhaul_qp_attr {
   size_t size;            /**< set by longhaul_qp_attr_init */
   const char* policy;     /**< of transfers: "sr(nack)" (default), "sr(rto=3rtt)", "ec(32,8)";
@@ -134,6 +140,7 @@ typedef struct longhaul_qp_attr {
   int64_t reordering_ps;  /**< how much later than its successors a packet may come; default
                                1 ms */
   int64_t give_up_ps;     /**< a transfer fails this long after it was posted; default 60 s */
+  uint32_t direction;     /**< longhaul_direction: what may be posted at this end; default both */
   const char* recording;  /**< file to write a recording into, which `longhaul replay FILE`
                                repeats offline; default null: none */
 } longhaul_qp_attr;

@@ -234,5 +234,34 @@ TEST_CASE("max_bytes and slots free again what was completed") {
   }
 }
 
+TEST_CASE("an end of one direction refuses posts of the other") {
+  Link link(loopback_name(), by_hand());
+  QueuePairOptions sends, receives;
+  sends.direction = Direction::send;
+  receives.direction = Direction::receive;
+  link.connect(sends, receives);
+  {
+    Buffer source(link.a, random_bytes(1000, 1));
+    Buffer target(link.b, std::vector<std::byte>(1000));
+    CHECK_THAT(link.sender->transfer_recv(source.memory(), 0, 10).text(),
+               ContainsSubstring("this end only sends"));
+    CHECK_THAT(link.sender->recv_post(source.memory(), 0, 10).text(),
+               ContainsSubstring("this end only sends"));
+    CHECK_THAT(link.receiver->transfer_send(target.memory(), 0, 10, 0).text(),
+               ContainsSubstring("this end only receives"));
+    CHECK_THAT(link.receiver->send_post(target.memory(), 0, 10, 0).text(),
+               ContainsSubstring("this end only receives"));
+    const auto received = link.receiver->transfer_recv(target.memory(), 0, 1000);
+    const auto sent = link.sender->transfer_send(source.memory(), 0, 1000, 0);
+    REQUIRE((received.ok() && sent.ok()));
+    REQUIRE(link.wait([&] {
+      return link.sender->transfer_poll(sent.id, nullptr).ok() &&
+             link.receiver->transfer_poll(received.id, nullptr).ok();
+    }));
+  }
+  link.sender.reset();
+  link.receiver.reset();
+}
+
 }  // namespace
 }  // namespace longhaul

@@ -248,5 +248,32 @@ TEST_CASE("whoever merges rings when as much has arrived as the core waits for")
   CHECK(f.backend.next_event({Instant{9}, ~uint64_t{0}, ~uint64_t{0}}) == Instant{9});
 }
 
+TEST_CASE(
+    "a completion with an error is a fault of the queue pair, and its receive is posted again") {
+  for (const bool served : {false, true}) {
+    Fixture fixture(served);
+    fixture.submit({ArmReceive{0, 3, MemoryHandle{}, 0, 8 * kMtu, 8}});
+    fixture.port.arrive(3, 0);
+    fixture.port.arrive(3, 1);
+    fixture.port.arrived.back().status = 5;  // flushed: the queue pair is in the error state
+    const uint64_t rings = fixture.bells->progress().rings();
+    if (served) fixture.backend.serve_channel(0, {});
+    EventBatch events;
+    fixture.backend.poll({}, events);
+    std::vector<FaultRaised> faults;
+    for (const Event& event : events.events) {
+      if (const auto* fault = std::get_if<FaultRaised>(&event)) faults.push_back(*fault);
+    }
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].kind == FaultRaised::Kind::queue_pair_error);
+    CHECK(faults[0].count == 1);
+    CHECK(fixture.port.reposted[0] == 2);
+    if (served) CHECK(fixture.bells->progress().rings() > rings);
+    events.clear();
+    fixture.backend.poll({}, events);
+    CHECK(events.events.empty());
+  }
+}
+
 }  // namespace
 }  // namespace longhaul
