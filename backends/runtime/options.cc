@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/coding/reed_solomon.h"
 #include "core/reliability/round_trip.h"
+#include "core/sdr/ceiling.h"
 
 namespace longhaul {
 namespace {

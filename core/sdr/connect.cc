@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/hash.h"
+#include "core/base/joined.h"
 #include "core/memory/memory.h"
 #include "core/reliability/policy_spec.h"
 #include "core/wire/bytes.h"
@@ -21,12 +22,6 @@ constexpr size_t kHeaderBytes = kMagicBytes + 1 + 2;
 constexpr size_t kChecksumBytes = 8;
 constexpr uint32_t kMaxDepth = uint32_t{1} << 20;
 constexpr size_t kMaxBackendName = 32;
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text += part;
-  return text;
-}
 
 std::string hexadecimal(uint64_t value) {
   std::string text = "0x";
@@ -212,60 +207,6 @@ std::string split_text(const ConnectInfo& info) {
                  " offset bits"});
 }
 
-/// value / unit, rounded to `decimals`, without zeros at the end.
-std::string decimal(uint64_t value, uint64_t unit, int decimals) {
-  uint64_t scale = 1;
-  for (int i = 0; i < decimals; ++i) scale *= 10;
-  const auto scaled =
-      static_cast<uint64_t>((static_cast<unsigned __int128>(value) * scale + unit / 2) / unit);
-  std::string text = std::to_string(scaled / scale);
-  if (scaled % scale == 0) return text;
-  text += '.' + std::to_string(scale + scaled % scale).substr(1);
-  while (text.back() == '0') text.pop_back();
-  return text;
-}
-
-std::string gigabits(uint64_t rate_bps) { return decimal(rate_bps, 1'000'000'000, 1) + " Gb/s"; }
-
-std::string milliseconds(Duration time) {
-  return decimal(static_cast<uint64_t>(time.ps), 1'000'000'000, 3) + " ms";
-}
-
-/// Rounded up: as many are enough.
-std::string kibibytes(uint64_t bytes) {
-  return std::to_string(bytes / 1024 + (bytes % 1024 != 0 ? 1 : 0)) + " KiB";
-}
-
-using Wide = unsigned __int128;
-constexpr uint64_t kSecondPs = 1'000'000'000'000;
-
-/// Pieces of `piece` in what a path carries within a time, rounded up.
-uint64_t messages_in(uint64_t rate_bps, Duration time, uint64_t piece) {
-  const auto divided_up = [](Wide value, Wide divisor) { return (value + divisor - 1) / divisor; };
-  const Wide bytes =
-      divided_up(Wide{rate_bps} * static_cast<uint64_t>(time.ps), Wide{kSecondPs} * 8);
-  return static_cast<uint64_t>(divided_up(bytes, piece));
-}
-
-/// What the slots of a queue pair can carry.
-struct Ceiling {
-  uint32_t generations;
-  uint64_t message_bytes;
-  Duration round_trip;
-  Duration quarantine;
-
-  uint64_t live() const { return live_message_limit(generations); }
-  uint64_t slots() const { return uint64_t{generations} * kSlotsPerGeneration; }
-  uint64_t armed_bps() const { return carried_bps(live(), round_trip); }
-  uint64_t cycled_bps() const { return carried_bps(slots(), round_trip + quarantine); }
-
- private:
-  uint64_t carried_bps(uint64_t messages, Duration time) const {
-    return static_cast<uint64_t>(Wide{messages} * message_bytes * 8 * kSecondPs /
-                                 static_cast<uint64_t>(time.ps));
-  }
-};
-
 std::string refused_value(std::string_view problem) {
   return joined({"the connect blob has a value out of range: ", problem,
                  "; correct that attribute at the end that made the blob"});
@@ -351,51 +292,6 @@ ConnectAgreement agree(const ConnectInfo& local, const ConnectInfo& peer) {
   compare_attribute("policy", local.policy, peer.policy);
   compare_attribute("backend", local.backend, peer.backend);
   return agreement;
-}
-
-std::optional<std::string> ceiling_note(uint32_t generations, uint64_t message_bytes,
-                                        uint64_t rate_bps, Duration round_trip,
-                                        Duration quarantine) {
-  if (message_bytes == 0 || rate_bps == 0 || round_trip.ps <= 0) return {};
-  const Ceiling here{generations, message_bytes, round_trip, quarantine};
-  const uint64_t needed = messages_in(rate_bps, round_trip, message_bytes);
-  if (here.live() >= needed && here.cycled_bps() >= rate_bps) return {};
-
-  uint32_t enough = generations;
-  const auto fills = [&](uint32_t g) {
-    const Ceiling there{g, message_bytes, round_trip, quarantine};
-    return there.live() >= needed && there.cycled_bps() >= rate_bps;
-  };
-  while (enough <= kMaxGenerations && !fills(enough)) ++enough;
-  const uint64_t enough_bytes =
-      std::max(messages_in(rate_bps, round_trip, here.live()),
-               messages_in(rate_bps, round_trip + quarantine, here.slots()));
-  const std::string larger = "messages of at least " + kibibytes(enough_bytes);
-  return joined({
-      std::to_string(here.live()),
-      " messages can be live with ",
-      std::to_string(generations),
-      generations == 1 ? " generation" : " generations",
-      "; of ",
-      std::to_string(message_bytes),
-      " bytes each, they carry at most ",
-      gigabits(here.armed_bps()),
-      " over a round trip of ",
-      milliseconds(round_trip),
-      ", and at most ",
-      gigabits(here.cycled_bps()),
-      " while a slot rests ",
-      milliseconds(quarantine),
-      " after each use; ",
-      gigabits(rate_bps),
-      " needs ",
-      std::to_string(needed),
-      " live messages. ",
-      enough <= kMaxGenerations
-          ? joined({"Set generations to ", std::to_string(enough), ", or send ", larger})
-          : joined({"No number of generations is enough (there are at most ",
-                    std::to_string(kMaxGenerations), "): send ", larger}),
-  });
 }
 
 }  // namespace longhaul

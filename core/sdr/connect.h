@@ -14,8 +14,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/base/time.h"
-#include "core/sdr/slot_table.h"
 #include "core/wire/immediate.h"
 
 namespace longhaul {
@@ -69,16 +67,5 @@ struct ConnectAgreement {
   std::vector<std::string> problems;
 };
 ConnectAgreement agree(const ConnectInfo& local, const ConnectInfo& peer);
-
-/// A sentence when messages of `message_bytes`, as many as can be live, do not fill the path of
-/// `rate_bps` and `round_trip`: the limit, the rate that it leaves, and what would help. Nothing
-/// when they do, or when the path or a message holds nothing. `generations`: 1 to kMaxGenerations.
-///
-/// Two things limit: how many messages can be armed at once (live_message_limit), each for a round
-/// trip; and how many slots there are at all, each being taken for a round trip and then resting
-/// for `quarantine`.
-std::optional<std::string> ceiling_note(uint32_t generations, uint64_t message_bytes,
-                                        uint64_t rate_bps, Duration round_trip,
-                                        Duration quarantine);
 
 }  // namespace longhaul

@@ -5,14 +5,10 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "core/base/joined.h"
+
 namespace longhaul {
 namespace {
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text += part;
-  return text;
-}
 
 std::string count_of(uint64_t count, std::string_view one, std::string_view many) {
   return joined({std::to_string(count), " ", count == 1 ? one : many});

@@ -72,16 +72,15 @@ void ReceiveMessage::turn(const Turn& turn) {
   if (completed_) return;
   if (!armed_) {
     armed_ = true;
-    turn.out.commands.emplace_back(
-        ArmReceive{slot_.generation, slot_.slot, buffer_.handle, buffer_.offset, buffer_.bytes,
-                   static_cast<uint32_t>(bitmap_.packets().packets())});
+    turn.out.commands.emplace_back(ArmReceive{slot_.generation, slot_.slot, buffer_.handle,
+                                              buffer_.offset, buffer_.bytes,
+                                              static_cast<uint32_t>(bitmap_.packets().packets())});
   }
   if (complete_wanted_) {
     completed_ = true;
     engine_.slots.release(slot_, turn.now);
     turn.out.commands.emplace_back(ReleaseReceive{slot_.generation, slot_.slot});
-    const auto status =
-        all_arrived() ? CompletionStatus::delivered : CompletionStatus::partial;
+    const auto status = all_arrived() ? CompletionStatus::delivered : CompletionStatus::partial;
     turn.counters.partial_completions += status == CompletionStatus::partial;
     engine_.endings.push_back({MessageRole::plain, id_, status, 0, {slot_}, {}, {}});
     return;
@@ -89,8 +88,8 @@ void ReceiveMessage::turn(const Turn& turn) {
   if (seen_) {
     clear_to_send_deadline_ = Instant::never();
   } else if (turn.now >= clear_to_send_deadline_) {
-    turn.send_control(ClearToSend{MessageRole::plain, id_, 0, slot_.generation, slot_.slot,
-                                  buffer_.bytes, 0});
+    turn.send_control(
+        ClearToSend{MessageRole::plain, id_, 0, slot_.generation, slot_.slot, buffer_.bytes, 0});
     clear_to_send_deadline_ = turn.now + engine_.clear_to_send_wait(clear_to_sends_++);
   }
   if (!answer_wanted_) return;

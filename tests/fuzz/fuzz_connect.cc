@@ -12,6 +12,7 @@
 
 #include "core/base/check.h"
 #include "core/memory/memory.h"
+#include "core/sdr/ceiling.h"
 #include "core/sdr/connect.h"
 #include "core/wire/bytes.h"
 

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "core/sdr/connect.h"
+#include "core/sdr/ceiling.h"
 #include "tests/catch.h"
 
 namespace longhaul {

@@ -2,7 +2,7 @@
 
 #include "sim/stream.h"
 
-#include "core/sdr/connect.h"
+#include "core/sdr/ceiling.h"
 #include "tests/catch.h"
 
 namespace longhaul::sim {
