@@ -202,7 +202,7 @@ std::string report_question(const Results& results) {
 
 std::string report_diagnosis(const Summary& summary) {
   if (summary.diagnosis.empty()) return {};
-  std::string html = "<section id=\"diagnosis\">\n<h2>What went wrong</h2>\n<ul>\n";
+  std::string html = "<section id=\"diagnosis\">\n<h2>Diagnosis</h2>\n<ul>\n";
   for (const std::string& finding : summary.diagnosis)
     html += "<li>" + escape_html(finding) + ".</li>\n";
   return html + "</ul>\n</section>\n";
