@@ -64,7 +64,8 @@ struct Engine {
         coder(c),
         round_trip(a.round_trip, a.reordering),
         slots(a.generations, std::min(a.max_messages, live_message_limit(a.generations)),
-              a.effective_quarantine(), a.reordering) {}
+              // What the sender had handed to its NIC may leave after it has consented.
+              a.effective_quarantine(), a.reordering + a.ahead) {}
 
   uint64_t packets_in(uint64_t bytes) const { return (bytes + mtu_bytes - 1) / mtu_bytes; }
   /// Payload bytes of packet `packet` of something `bytes` long.
