@@ -58,8 +58,7 @@ const char* longhaul_error(void);
 /** Version of the library, "0.1.0". Static. */
 const char* longhaul_version(void);
 
-/* Context ----------------------------------------------------------------------------------------
- */
+/* Context ----------------------------------------------------------------------------------- */
 
 typedef struct longhaul_context_attr {
   size_t size;         /**< set by longhaul_context_attr_init */
@@ -97,8 +96,7 @@ size_t longhaul_context_progress(longhaul_context* context);
  * as long as the context. */
 const char* longhaul_context_describe(longhaul_context* context);
 
-/* Memory -----------------------------------------------------------------------------------------
- */
+/* Memory ------------------------------------------------------------------------------------ */
 
 enum {
   LONGHAUL_MEMORY_HOST = 0 /**< ordinary memory of this process */
@@ -111,8 +109,7 @@ longhaul_status longhaul_mr_reg(longhaul_context* context, void* address, uint64
 /** Nothing posted may use it any more: LONGHAUL_RETRY while something does. */
 longhaul_status longhaul_mr_dereg(longhaul_mr* mr);
 
-/* Queue pair -------------------------------------------------------------------------------------
- */
+/* Queue pair -------------------------------------------------------------------------------- */
 
 typedef enum longhaul_direction {
   LONGHAUL_DIRECTION_BOTH = 0,
@@ -172,8 +169,7 @@ const char* longhaul_qp_describe(longhaul_qp* qp);
  * all). LONGHAUL_ERROR when there is no such counter. */
 longhaul_status longhaul_qp_counter(longhaul_qp* qp, const char* name, uint64_t* value);
 
-/* Reliable transfers -----------------------------------------------------------------------------
- */
+/* Reliable transfers ------------------------------------------------------------------------ */
 
 typedef enum longhaul_transfer_state {
   LONGHAUL_TRANSFER_ACTIVE = 0,
@@ -204,8 +200,7 @@ longhaul_status longhaul_transfer_poll(longhaul_transfer* transfer,
  * active. */
 longhaul_status longhaul_transfer_free(longhaul_transfer* transfer);
 
-/* Plain SDR messages: sending --------------------------------------------------------------------
- */
+/* Plain SDR messages: sending --------------------------------------------------------------- */
 
 /** Sends [offset, offset + length) of `mr` once, without any repair: at most 2^18 packets. */
 longhaul_status longhaul_send_post(longhaul_qp* qp, longhaul_mr* mr, uint64_t offset,
@@ -233,8 +228,7 @@ longhaul_status longhaul_send_completed(longhaul_send* send, int* all_chunks);
  * LONGHAUL_RETRY before that. */
 longhaul_status longhaul_send_free(longhaul_send* send);
 
-/* Plain SDR messages: receiving ------------------------------------------------------------------
- */
+/* Plain SDR messages: receiving ------------------------------------------------------------- */
 
 /** Takes a message slot for [offset, offset + length) of `mr` and tells the sender that it may
  * send. LONGHAUL_RETRY when no slot is free. At most 2^18 packets. */
