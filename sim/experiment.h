@@ -63,9 +63,9 @@ struct MessageSample {
   uint64_t duplicate_packets = 0;     ///< arrivals that the receiver already had
   uint64_t decoded_packets = 0;       ///< data packets rebuilt from parity
   uint64_t fallbacks = 0;             ///< 1 when a code gave up decoding and asked for repair
-  QueuePairCounters sender;    ///< everything that the sending end counted
-  QueuePairCounters receiver;  ///< and the receiving end
-  uint64_t digest = 0;         ///< hash over every event of the run: equal runs have equal digests
+  QueuePairCounters sender;           ///< everything that the sending end counted
+  QueuePairCounters receiver;         ///< and the receiving end
+  uint64_t digest = 0;  ///< hash over every event of the run: equal runs have equal digests
 };
 
 /// Runs message number `message_index` of `seed`. Loss draws are forked from (seed, message_index)

@@ -17,14 +17,10 @@ enum ForkLabel : uint64_t {
 };
 
 LinkSpec forward_spec(const PathSpec& path) {
-  return {path.rate_bps,
-          path.effective_nic_rate_bps(),
-          path.propagation,
-          path.queue_bytes,
-          path.header_bytes,
-          path.mtu_bytes,
-          path.loss,
-          path.disorder,
+  return {path.rate_bps,      path.effective_nic_rate_bps(),
+          path.propagation,   path.queue_bytes,
+          path.header_bytes,  path.mtu_bytes,
+          path.loss,          path.disorder,
           path.channel_delays};
 }
 

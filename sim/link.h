@@ -131,8 +131,8 @@ class Link {
   Rng disorder_rng_;
   std::unique_ptr<LossProcess> late_;
   std::unique_ptr<LossProcess> duplicates_;
-  std::vector<Flow> flows_;                      ///< by channel
-  std::multimap<Instant, InFlightRun> strays_;   ///< single packets out of turn, by arrival
+  std::vector<Flow> flows_;                     ///< by channel
+  std::multimap<Instant, InFlightRun> strays_;  ///< single packets out of turn, by arrival
   std::deque<InFlightControl> controls_;
   LinkCounters counters_;
 };

@@ -26,9 +26,9 @@ struct PathSpec {
   uint32_t header_bytes = 102;
   /// Payload bytes of a full packet: 1024, 2048, 4096 or 8192.
   uint32_t mtu_bytes = 4096;
-  LossSpec loss;          ///< data direction
-  LossSpec reverse_loss;  ///< the receiver's control messages
-  DisorderSpec disorder;  ///< data direction
+  LossSpec loss;                         ///< data direction
+  LossSpec reverse_loss;                 ///< the receiver's control messages
+  DisorderSpec disorder;                 ///< data direction
   std::vector<Duration> channel_delays;  ///< both directions; see LinkSpec
 
   /// How much later than its successors a packet may arrive.

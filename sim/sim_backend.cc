@@ -85,8 +85,8 @@ void SimBackend::poll(Instant now, EventBatch& events) {
 
 void SimBackend::land(const InFlightRun& flight) {
   const WriteRun& run = flight.run;
-  const auto generation = static_cast<size_t>(std::ranges::find(root_keys_, flight.key) -
-                                              root_keys_.begin());
+  const auto generation =
+      static_cast<size_t>(std::ranges::find(root_keys_, flight.key) - root_keys_.begin());
   const size_t index = generation * kSlotsPerGeneration + run.slot;
   if (generation == root_keys_.size()) {
     memory_counters_.wrong_key_packets += run.packet_count;

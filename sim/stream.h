@@ -31,10 +31,10 @@ struct StreamSpec {
 struct StreamSample {
   uint64_t delivered = 0;
   uint64_t failed = 0;
-  uint64_t corrupt = 0;        ///< delivered, but memory, length or immediate differ
-  Duration elapsed{};          ///< first data bit on the wire to the last end at the sender
-  uint64_t peak_armed = 0;     ///< messages live at once, at most
-  uint64_t lost_packets = 0;   ///< data direction
+  uint64_t corrupt = 0;       ///< delivered, but memory, length or immediate differ
+  Duration elapsed{};         ///< first data bit on the wire to the last end at the sender
+  uint64_t peak_armed = 0;    ///< messages live at once, at most
+  uint64_t lost_packets = 0;  ///< data direction
   QueuePairCounters sender;
   QueuePairCounters receiver;
   MemoryCounters memory;  ///< of the receiver

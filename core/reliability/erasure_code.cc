@@ -63,7 +63,8 @@ std::unique_ptr<SenderPolicy> make_sender_policy(const PolicySpec& spec, uint64_
                                                  const RoundTrip& round_trip,
                                                  const ChannelMap& channels) {
   if (spec.kind == PolicySpec::Kind::erasure_code) {
-    return std::make_unique<ErasureCodeSender>(spec, data_packets, parity_packets, round_trip, channels);
+    return std::make_unique<ErasureCodeSender>(spec, data_packets, parity_packets, round_trip,
+                                               channels);
   }
   return std::make_unique<SelectiveRepeatSender>(spec, data_packets, round_trip, channels);
 }

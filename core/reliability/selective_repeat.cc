@@ -16,8 +16,7 @@ SelectiveRepeatSender::SelectiveRepeatSender(const PolicySpec& spec, uint64_t pa
 
 Duration SelectiveRepeatSender::rto() const {
   // Never below the measured RTT, whatever was asked for: everything would be sent several times.
-  return std::max(round_trip_.multiple(spec_.rto_millirtt),
-                  round_trip_.acknowledged_within());
+  return std::max(round_trip_.multiple(spec_.rto_millirtt), round_trip_.acknowledged_within());
 }
 
 std::optional<PacketRun> SelectiveRepeatSender::next(const SendWindow& window) {

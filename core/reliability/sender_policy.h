@@ -25,8 +25,8 @@ struct PacketRun {
   bool repair = false;
 };
 
-/// How a transfer's packets are dealt to channels. Packets of one channel keep their order, those of
-/// two need not.
+/// How a transfer's packets are dealt to channels. Packets of one channel keep their order, those
+/// of two need not.
 struct ChannelMap {
   uint32_t chunk_packets = 1;
   uint8_t channels = 1;

@@ -76,8 +76,8 @@ class Diagnosis {
           {count_of(n, "time a receive", "times receives"),
            " had to wait for a message slot. With ", std::to_string(in_.generations),
            in_.generations == 1 ? " generation" : " generations",
-           " there are too few for this rate, round trip and message size: use more generations or "
-           "larger messages"});
+           " there are too few for this rate, round trip and message size: ",
+           "use more of them, or larger messages"});
     }
   }
 
@@ -85,9 +85,9 @@ class Diagnosis {
     if (const uint64_t n = sent_.refused_code + got_.refused_code; n > 0) {
       add(Severity::error, "code_mismatch",
           {count_of(n, "transfer was", "transfers were"),
-           " announced with another erasure code than this end's: set the same policy at both "
-           "ends, "
-           "and run the same release (the matrices are compared at connect)"});
+           " announced with another erasure code than this end's. Set the same policy at both "
+           "ends; ",
+           "the matrices behind it are compared at connect"});
     }
     const uint64_t n = got_.fallbacks;
     if (n == 0) return;
@@ -95,9 +95,8 @@ class Diagnosis {
     add(often ? Severity::warning : Severity::note, "code_too_weak",
         {"the code of ", in_.policy.name(), " gave up on ", count_of(n, "transfer", "transfers"),
          in_.transfers > 0 ? joined({" of ", std::to_string(in_.transfers)}) : std::string(),
-         " and asked for retransmission, which costs round trips: more parity or wider stripes "
-         "stand "
-         "more loss"});
+         " and asked for retransmission, which costs round trips. More parity, or wider stripes, ",
+         "stand more loss"});
   }
 
   void control() {

@@ -60,9 +60,9 @@ Feedback ReceiveTransfer::make_feedback(Instant now) {
     feedback.echoes.push_back({latest_channel_, latest.packet});
     feedback.echo_hold = now - latest.arrival;
   }
-  for (uint8_t channel = 0; channel < echoes_.size(); ++channel) {
+  for (size_t channel = 0; channel < echoes_.size(); ++channel) {
     if (channel != latest_channel_ && echoes_[channel].valid)
-      feedback.echoes.push_back({channel, echoes_[channel].packet});
+      feedback.echoes.push_back({static_cast<uint8_t>(channel), echoes_[channel].packet});
   }
   // A code's receiver asks for nothing until it has given up decoding.
   if (has_code() && !repair_requested_) return feedback;

@@ -23,8 +23,8 @@ ReceiveTransfer::ReceiveTransfer(uint64_t id, Instant now, const MemorySlice& bu
     const PolicySpec& policy = engine.attributes.policy;
     const uint32_t mtu_bytes = engine.mtu_bytes;
     const uint32_t stored_bytes = buffer.stored_packet_bytes(mtu_bytes);
-    layout_ = StripeLayout::make(engine.packets_in(buffer.bytes), policy.data_count,
-                                 policy.parity_count);
+    layout_ =
+        StripeLayout::make(engine.packets_in(buffer.bytes), policy.data_count, policy.parity_count);
     parity_arrived_.reset(layout_.parity_packets());
     parity_memory_.resize(layout_.parity_packets() * stored_bytes);
     parity_handle_ = engine.backend.register_memory(
@@ -89,8 +89,7 @@ void ReceiveTransfer::clear_to_send(const Turn& turn) {
   for (const Message& message : messages_) {
     if (!message.is_armed || message.seen) continue;
     const uint64_t bytes = uint64_t{message.armed.packets} * engine_.mtu_bytes;
-    const uint64_t begin =
-        uint64_t{message.armed.segment} * kMaxMessagePackets * engine_.mtu_bytes;
+    const uint64_t begin = uint64_t{message.armed.segment} * kMaxMessagePackets * engine_.mtu_bytes;
     const bool is_data = message.armed.role == MessageRole::data;
     turn.send_control(ClearToSend{message.armed.role, id_, message.armed.segment,
                                   message.slot.generation, message.slot.slot,
@@ -116,9 +115,9 @@ void ReceiveTransfer::on_begin(const Begin& message, const Turn& turn) {
   }
   StripeLayout layout;
   if (has_code()) {
-    layout = StripeLayout::make(engine_.packets_in(message.bytes),
-                                engine_.attributes.policy.data_count,
-                                engine_.attributes.policy.parity_count);
+    layout =
+        StripeLayout::make(engine_.packets_in(message.bytes), engine_.attributes.policy.data_count,
+                           engine_.attributes.policy.parity_count);
   }
   if (message.data_count != layout.data_rows || message.parity_count != layout.parity_rows ||
       message.stripes != layout.stripes) {
@@ -183,8 +182,7 @@ void ReceiveTransfer::on_packets(const ArmedMessage& message, const PacketsArriv
   Echo& echo = echoes_[event.channel];
   if (!echo.valid || event.last_arrival >= echo.arrival)
     echo = {true, first + event.packet_count - 1, event.last_arrival};
-  if (event.last_arrival >= echoes_[latest_channel_].arrival)
-    latest_channel_ = event.channel;
+  if (event.last_arrival >= echoes_[latest_channel_].arrival) latest_channel_ = event.channel;
 }
 
 void ReceiveTransfer::take(MessageRole role, uint64_t first, uint64_t count,
@@ -245,9 +243,9 @@ bool ReceiveTransfer::feedback_needless() const {
 void ReceiveTransfer::finish(const Turn& turn) {
   if (has_code() && !data_.packets().full()) {
     const TransferCode code(layout_, buffer_.stored_packet_bytes(engine_.mtu_bytes));
-    turn.counters.decoded_packets += engine_.coder.decode(
-        code, buffer_, begin_->bytes, data_.packets(),
-        {parity_memory_.data(), code.parity_stored_bytes()}, parity_arrived_);
+    turn.counters.decoded_packets +=
+        engine_.coder.decode(code, buffer_, begin_->bytes, data_.packets(),
+                             {parity_memory_.data(), code.parity_stored_bytes()}, parity_arrived_);
     data_.publish_all();
   }
   checksum_ = engine_.coder.checksum(buffer_, begin_->bytes);
@@ -264,10 +262,8 @@ void ReceiveTransfer::fail(const char* reason, const Turn& turn) {
 
 void ReceiveTransfer::end(CompletionStatus status, const Turn& turn) {
   status_.finished = turn.now;
-  Ending ending{MessageRole::data, id_,
-                status,            checksum_,
-                {},                std::move(parity_memory_),
-                parity_handle_};
+  Ending ending{MessageRole::data,         id_,           status, checksum_, {},
+                std::move(parity_memory_), parity_handle_};
   parity_memory_.clear();
   for (Message& message : messages_) {
     if (!message.is_armed) continue;

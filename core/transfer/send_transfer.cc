@@ -59,11 +59,11 @@ void SendTransfer::on_clear_to_send(const ClearToSend& message, const Turn& turn
   Stream& stream = stream_of(message.role);
   const uint64_t first = uint64_t{message.segment} * kMaxMessagePackets;
   const uint64_t begin = std::min(first * engine_.mtu_bytes, stream.bytes);
-  const uint64_t wanted = std::min<uint64_t>(
-      stream.bytes - begin, uint64_t{kMaxMessagePackets} * engine_.mtu_bytes);
+  const uint64_t wanted =
+      std::min<uint64_t>(stream.bytes - begin, uint64_t{kMaxMessagePackets} * engine_.mtu_bytes);
   // A message of no bytes has no packets, and one message all the same.
-  const bool exists = message.segment < std::max<size_t>(
-                                            stream.slots.size(), message.role == MessageRole::data);
+  const bool exists =
+      message.segment < std::max<size_t>(stream.slots.size(), message.role == MessageRole::data);
   // A longer buffer than the transfer may have more segments: those stay unused.
   if (message.role == MessageRole::data && exists && message.armed_bytes < wanted) {
     ++turn.counters.refused_size;
@@ -204,8 +204,9 @@ void SendTransfer::send_run(const PacketRun& run, const Turn& turn) {
     write.source = stream.memory;
     write.source_offset = stream.offset + begin * engine_.mtu_bytes;
     write.user_immediate = user_immediate_;
-    append_writes(engine_, turn, write, engine_.channels_of(id_), stream.bytes - begin * engine_.mtu_bytes,
-                  static_cast<uint32_t>(at - begin), count);
+    append_writes(engine_, turn, write, engine_.channels_of(id_),
+                  stream.bytes - begin * engine_.mtu_bytes, static_cast<uint32_t>(at - begin),
+                  count);
     at += count;
   }
 }

@@ -9,7 +9,14 @@
 namespace longhaul {
 namespace {
 
-enum class Type : uint8_t { clear_to_send = 1, begin = 2, feedback = 3, probe = 4, complete = 5, retired = 6 };
+enum class Type : uint8_t {
+  clear_to_send = 1,
+  begin = 2,
+  feedback = 3,
+  probe = 4,
+  complete = 5,
+  retired = 6
+};
 
 constexpr uint8_t kHasBegin = 1;
 constexpr uint8_t kRepairRequested = 2;

@@ -156,8 +156,8 @@ class Flow {
       Part& part = messages_[messages_posted_];
       const MemorySlice buffer = slice(receiver_host_, part.buffer, part.buffer.size() - 1);
       if (receiver_.recv_post(now, buffer) == messages_posted_) {
-        const uint64_t id = sender_.send_start(
-            now, slice(sender_host_, part.source, part.bytes), part.immediate());
+        const uint64_t id =
+            sender_.send_start(now, slice(sender_host_, part.source, part.bytes), part.immediate());
         sender_.send_continue(now, id, 0, sender_.send_message(id).packets());
         part.repair_at = now + Duration::milliseconds(50);
         ++messages_posted_;
@@ -238,8 +238,8 @@ void wild_case(uint64_t seed) {
       wire_time((there.bytes() + back.bytes()) * 3 + 1'000'000, spec.rate_bps);
   const auto posts = static_cast<int64_t>(there.count() + back.count());
   const Duration each = attributes.round_trip * 12 + spec.jitter * 4 + Duration::milliseconds(60);
-  const Instant bound = spec.calm_from + attributes.round_trip * 60 + spec.jitter * 60 +
-                        data_time * 4 + each * posts;
+  const Instant bound =
+      spec.calm_from + attributes.round_trip * 60 + spec.jitter * 60 + data_time * 4 + each * posts;
   // A user's patience is not an event of the queue pair's: look every now and then.
   for (Instant now{}; now < bound && !(there.done() && back.done());
        now = now + attributes.round_trip / 4 + Duration::microseconds(100)) {
@@ -277,8 +277,8 @@ void simulator_case(uint64_t seed) {
   message.channels = static_cast<uint8_t>(rng.below(2) == 0 ? 1 : rng.between(2, 64));
   if (rng.below(3) == 0) {
     for (int i = 0; i < 3; ++i) {
-      path.channel_delays.push_back(
-          Duration{static_cast<int64_t>(rng.below(static_cast<uint64_t>(path.propagation.ps + 1)))});
+      path.channel_delays.push_back(Duration{
+          static_cast<int64_t>(rng.below(static_cast<uint64_t>(path.propagation.ps + 1)))});
     }
   }
   path.disorder.late_rate = random_fault(rng, 0.01, 0.5);
@@ -294,8 +294,7 @@ void simulator_case(uint64_t seed) {
   // A short packet and its successor may begin in the same slot: the oracle, which thinks in whole
   // slots, can then be a packet too pessimistic.
   const Duration packet_time = wire_time(path.mtu_bytes + path.header_bytes, path.rate_bps);
-  if (path.nic_rate_bps <= path.rate_bps)
-    REQUIRE(sample.completion + packet_time >= sample.oracle);
+  if (path.nic_rate_bps <= path.rate_bps) REQUIRE(sample.completion + packet_time >= sample.oracle);
   REQUIRE(sample.data_packets == (message.bytes + path.mtu_bytes - 1) / path.mtu_bytes);
 }
 

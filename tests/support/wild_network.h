@@ -30,7 +30,8 @@ struct WildSpec {
 class WildHost : public Backend {
  public:
   WildHost(const WildSpec& spec, Rng rng)
-      : spec_(spec), rng_(rng), capabilities_{spec.mtu_bytes, 8,   spec.rate_bps, 102,
+      : spec_(spec), rng_(rng), capabilities_{spec.mtu_bytes, 8,
+                                              spec.rate_bps,  102,
                                               spec.mtu_bytes, spec.late_write_fence} {}
 
   void connect(WildHost& peer) { peer_ = &peer; }
@@ -68,8 +69,7 @@ class WildHost : public Backend {
   }
 
   void poll(Instant now, EventBatch& events) override {
-    for (; !completions_.empty() && completions_.front().first <= now;
-         completions_.pop_front())
+    for (; !completions_.empty() && completions_.front().first <= now; completions_.pop_front())
       events.events.emplace_back(WritesCompleted{completions_.front().second, 1});
     for (; !controls_.empty() && controls_.begin()->first <= now;
          controls_.erase(controls_.begin())) {
@@ -83,8 +83,8 @@ class WildHost : public Backend {
       const WriteRun& packet = flight.write;
       land(flight);
       events.events.emplace_back(PacketsArrived{packet.channel, packet.generation, packet.slot,
-                                                packet.first_packet, 1, packet.user_immediate,
-                                                when, when});
+                                                packet.first_packet, 1, packet.user_immediate, when,
+                                                when});
     }
   }
 

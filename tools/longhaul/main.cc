@@ -69,7 +69,8 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
   replay->footer(
       "Example:\n"
       "  longhaul replay failed.recording --verbose | less\n\n"
-      "Exit code: 0 all commands are as recorded; 1 they differ, and the first difference is shown;\n"
+      "Exit code: 0 all commands are as recorded; 1 they differ, and the first difference is "
+      "shown;\n"
       "2 the file is no recording, is cut short or damaged, or has another version.");
 }
 

@@ -45,8 +45,8 @@ struct SeriesSummary {
   uint64_t duplicate_packets = 0;
   uint64_t decoded_packets = 0;
   uint64_t fallbacks = 0;
-  QueuePairCounters sender;    ///< everything that the sending ends counted
-  QueuePairCounters receiver;  ///< and the receiving ends
+  QueuePairCounters sender;       ///< everything that the sending ends counted
+  QueuePairCounters receiver;     ///< and the receiving ends
   std::vector<Finding> findings;  ///< what these say is wrong, worst first
 
   /// Ratios of totals; absent where the divisor is 0, as for messages of 0 bytes.

@@ -13,8 +13,11 @@ PathSpec skewed_path() {
   path.rate_bps = 100'000'000'000;
   path.propagation = Duration::milliseconds(5);
   // Up to 2 ms apart, which is six thousand packets.
-  path.channel_delays = {{}, Duration::microseconds(700), Duration::microseconds(50),
-                         Duration::milliseconds(2), Duration::microseconds(1300)};
+  path.channel_delays = {{},
+                         Duration::microseconds(700),
+                         Duration::microseconds(50),
+                         Duration::milliseconds(2),
+                         Duration::microseconds(1300)};
   return path;
 }
 

@@ -164,7 +164,8 @@ TEST_CASE("one generation late, no fence: it lands in memory that the user has g
   REQUIRE(late.bitmap_intact());
 }
 
-TEST_CASE("one round late, a single generation: it lands in the next message and passes for its own") {
+TEST_CASE(
+    "one round late, a single generation: it lands in the next message and passes for its own") {
   LatePacket late({1, false, true});
   late.run(1);
   REQUIRE(late.next_slot() == SlotId{0, 0});

@@ -132,9 +132,8 @@ TEST_CASE("a message may be completed with chunks missing, and then nothing land
   sim::fill_payload({source.stored.data(), source.bytes_}, 5);
   const uint64_t receive = *pair.receiver.recv_post(pair.now, buffer.on(pair.receiver_host));
   const uint64_t send = pair.send(source);
-  pair.run(Instant::never(), [&] {
-    return pair.receiver.recv_message(receive).bitmap().chunks_complete() >= 50;
-  });
+  pair.run(Instant::never(),
+           [&] { return pair.receiver.recv_message(receive).bitmap().chunks_complete() >= 50; });
   REQUIRE_FALSE(pair.receiver.recv_message(receive).all_arrived());
   pair.receiver.recv_complete(pair.now, receive);
   pair.receiver.turn(pair.now, {}, pair.receiver_commands);

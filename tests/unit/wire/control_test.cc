@@ -52,7 +52,9 @@ TEST_CASE("control messages survive the wire") {
   const std::vector<ControlMessage> messages = {
       ClearToSend{MessageRole::parity, 1, 2, 3, 1023, uint64_t{1} << 40, 77},
       Begin{MessageRole::data, 1, (uint64_t{1} << 32) + 1, 0xdeadbeef, 32, 8, 65536},
-      Begin{MessageRole::plain, ~uint64_t{0}, 1, 2, 0, 0, 0}, sample_feedback(), Probe{9, 4},
+      Begin{MessageRole::plain, ~uint64_t{0}, 1, 2, 0, 0, 0},
+      sample_feedback(),
+      Probe{9, 4},
       Complete{MessageRole::plain, 9, CompletionStatus::partial, 0x0123456789abcdef},
       Retired{MessageRole::data, 11}};
   for (const ControlMessage& message : messages) {
@@ -80,8 +82,8 @@ TEST_CASE("a feedback keeps its ranges") {
 }
 
 TEST_CASE("every truncation and every trailing byte is refused") {
-  const std::vector<ControlMessage> messages = {ClearToSend{}, Begin{}, sample_feedback(), Probe{},
-                                                Complete{},    Retired{}};
+  const std::vector<ControlMessage> messages = {ClearToSend{}, Begin{},    sample_feedback(),
+                                                Probe{},       Complete{}, Retired{}};
   for (const ControlMessage& message : messages) {
     auto bytes = encoded(message);
     for (size_t length = 0; length < bytes.size(); ++length) {
