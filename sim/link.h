@@ -106,8 +106,8 @@ class Link {
 
   using Flow = std::deque<InFlightRun>;
 
-  void send_uncongested(const InFlightRun& run, Instant start);
-  void send_queued(const InFlightRun& run, Instant start);
+  void send_uncongested(const InFlightRun& flight, Instant start);
+  void send_queued(const InFlightRun& flight, Instant start);
   void deliver(const InFlightRun& run, uint32_t first, uint32_t count, Instant begin);
   void deliver_in_order(const InFlightRun& flight);
   InFlightRun part(const InFlightRun& run, uint32_t first, uint32_t count, Instant begin) const;

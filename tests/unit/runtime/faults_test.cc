@@ -6,7 +6,6 @@ namespace longhaul {
 namespace {
 
 using test::Buffer;
-using test::count_chunks;
 using test::Link;
 using test::loopback_name;
 using test::random_bytes;
