@@ -4,6 +4,7 @@
 #include <random>
 
 #include "core/base/error.h"
+#include "core/base/quantity_text.h"
 #include "core/coding/reed_solomon.h"
 #include "core/reliability/round_trip.h"
 #include "core/sdr/ceiling.h"
@@ -35,11 +36,6 @@ uint64_t random_connection() {
   uint64_t id = 0;
   while (id == 0) id = uint64_t{device()} << 32 | device();
   return id;
-}
-
-std::string time_text(Duration time) {
-  const int64_t us = time.ps / 1'000'000;
-  return us >= 10'000 ? std::to_string(us / 1000) + " ms" : std::to_string(us) + " us";
 }
 
 std::string timers_text(const QueuePairAttributes& attributes) {
@@ -134,9 +130,8 @@ std::string describe_connection(const QueuePairOptions& options,
                                 const Capabilities& capabilities) {
   const auto text = [](uint64_t value) { return std::to_string(value); };
   std::string lines =
-      "MTU " + text(capabilities.mtu_bytes) + " bytes, rate " +
-      text(capabilities.rate_bps / 1'000'000) + " Mb/s, " + text(attributes.channels) +
-      " channels, chunks of " + text(attributes.chunk_packets) +
+      "MTU " + text(capabilities.mtu_bytes) + " bytes, rate " + rate_text(capabilities.rate_bps) +
+      ", " + text(attributes.channels) + " channels, chunks of " + text(attributes.chunk_packets) +
       " packets, late-write fence: " + (capabilities.late_write_fence ? "yes" : "no") + "\n";
   lines += "policy " + attributes.policy.name() + ", round trip " +
            time_text(attributes.round_trip) + ", " + timers_text(attributes) + "\n";

@@ -3,29 +3,11 @@
 #include <algorithm>
 
 #include "core/base/joined.h"
+#include "core/base/quantity_text.h"
 #include "core/sdr/slot_table.h"
 
 namespace longhaul {
 namespace {
-
-/// value / unit, rounded to `decimals`, without zeros at the end.
-std::string decimal(uint64_t value, uint64_t unit, int decimals) {
-  uint64_t scale = 1;
-  for (int i = 0; i < decimals; ++i) scale *= 10;
-  const auto scaled =
-      static_cast<uint64_t>((static_cast<unsigned __int128>(value) * scale + unit / 2) / unit);
-  std::string text = std::to_string(scaled / scale);
-  if (scaled % scale == 0) return text;
-  text += '.' + std::to_string(scale + scaled % scale).substr(1);
-  while (text.back() == '0') text.pop_back();
-  return text;
-}
-
-std::string gigabits(uint64_t rate_bps) { return decimal(rate_bps, 1'000'000'000, 1) + " Gb/s"; }
-
-std::string milliseconds(Duration time) {
-  return decimal(static_cast<uint64_t>(time.ps), 1'000'000'000, 3) + " ms";
-}
 
 /// Rounded up: as many are enough.
 std::string kibibytes(uint64_t bytes) {
@@ -90,15 +72,15 @@ std::optional<std::string> ceiling_note(uint32_t generations, uint64_t message_b
       "; of ",
       std::to_string(message_bytes),
       " bytes each, they carry at most ",
-      gigabits(here.armed_bps()),
+      rate_text(here.armed_bps()),
       " over a round trip of ",
-      milliseconds(round_trip),
+      time_text(round_trip),
       ", and at most ",
-      gigabits(here.cycled_bps()),
+      rate_text(here.cycled_bps()),
       " while a slot rests ",
-      milliseconds(quarantine),
+      time_text(quarantine),
       " after each use; ",
-      gigabits(rate_bps),
+      rate_text(rate_bps),
       " needs ",
       std::to_string(needed),
       " live messages. ",

@@ -4,6 +4,7 @@
 
 #include "backends/runtime/loopback/loopback_port.h"
 #include "core/base/error.h"
+#include "core/base/quantity_text.h"
 
 namespace longhaul {
 namespace {
@@ -77,9 +78,7 @@ std::string LoopbackDevice::describe() const {
   const LoopbackSpec& spec = hub_->spec;
   std::string text = "loopback";
   if (!spec.name.empty()) text += ":" + spec.name;
-  text += ", " + std::to_string(spec.rate_bps / 1'000'000) + " Mb/s, " +
-          std::to_string(spec.delay.ps / 1'000'000) + " us one way";
-  return text;
+  return text + ", " + rate_text(spec.rate_bps) + ", " + time_text(spec.delay) + " one way";
 }
 
 Capabilities LoopbackDevice::capabilities() const {
