@@ -10,11 +10,6 @@
 namespace longhaul::sim {
 namespace {
 
-/// Label of a forked generator, beside those of HostPair.
-constexpr uint64_t kPayload = 3;
-
-constexpr uint32_t kVirtualPacketBytes = 8;
-
 /// What does not depend on the policy: the same message on a perfect path, and with foresight.
 struct Reference {
   Duration ideal;
@@ -56,14 +51,11 @@ Reference reference_of(const PathSpec& path, const MessageSpec& message, Instant
 
 QueuePairAttributes attributes_of(const PathSpec& path, const MessageSpec& message,
                                   const Rng& rng) {
-  QueuePairAttributes attributes;
-  attributes.connection = connection_of(rng);
+  QueuePairAttributes attributes = attributes_on(path, rng);
   attributes.policy = message.policy;
   attributes.chunk_packets = message.chunk_packets;
   attributes.generations = message.generations;
   attributes.channels = message.channels;
-  attributes.round_trip = path.propagation * 2;
-  attributes.reordering = path.reordering();
   attributes.give_up = message.give_up;
   return attributes;
 }
@@ -105,7 +97,7 @@ MessageSample simulate_message(const PathSpec& path, const MessageSpec& message,
   const MemoryRegion source_region = region_of(source, path, message);
   const MemoryRegion buffer_region = region_of(buffer, path, message);
   const uint64_t stored_bytes = source_region.stored_bytes(message.bytes);
-  const uint64_t payload_seed = rng.fork(kPayload).seed();
+  const uint64_t payload_seed = payload_rng(rng).seed();
   const std::span<std::byte> delivered(buffer_region.address, stored_bytes);
   fill_payload({source_region.address, stored_bytes}, payload_seed);
   std::ranges::fill(delivered,

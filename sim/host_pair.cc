@@ -11,6 +11,7 @@ namespace {
 enum ForkLabel : uint64_t {
   kForwardLink = 1,
   kReverseLink = 2,
+  kPayload = 3,
   kConnection = 4,
   kSenderKeys = 5,
   kReceiverKeys = 6
@@ -67,7 +68,15 @@ uint64_t HostPair::digest() const {
 
 Rng forward_rng(const Rng& rng) { return rng.fork(kForwardLink); }
 
-uint64_t connection_of(const Rng& rng) { return rng.fork(kConnection).next(); }
+Rng payload_rng(const Rng& rng) { return rng.fork(kPayload); }
+
+QueuePairAttributes attributes_on(const PathSpec& path, const Rng& rng) {
+  QueuePairAttributes attributes;
+  attributes.connection = rng.fork(kConnection).next();
+  attributes.round_trip = path.propagation * 2;
+  attributes.reordering = path.reordering();
+  return attributes;
+}
 
 Capabilities capabilities_of(const PathSpec& path, uint32_t max_run_packets) {
   return {path.mtu_bytes,    max_run_packets, path.effective_nic_rate_bps(),

@@ -47,10 +47,11 @@ class HostPair {
   Instant now_{};
 };
 
-/// The random stream that decides losses in the data direction; see HostPair's `rng`.
+/// The random streams that decide losses in the data direction, and payload; see HostPair's `rng`.
 Rng forward_rng(const Rng& rng);
-/// Connection id of the two.
-uint64_t connection_of(const Rng& rng);
+Rng payload_rng(const Rng& rng);
+/// A connection over the path: its id and timers; the rest are defaults.
+QueuePairAttributes attributes_on(const PathSpec& path, const Rng& rng);
 Capabilities capabilities_of(const PathSpec& path, uint32_t max_run_packets);
 
 }  // namespace longhaul::sim

@@ -10,19 +10,13 @@
 namespace longhaul::sim {
 namespace {
 
-constexpr uint32_t kVirtualPacketBytes = 8;
-/// Label of a forked generator, beside those of HostPair.
-constexpr uint64_t kPayload = 3;
-
 QueuePairAttributes attributes_of(const PathSpec& path, const StreamSpec& spec, const Rng& rng) {
-  QueuePairAttributes attributes;
-  attributes.connection = connection_of(rng);
+  QueuePairAttributes attributes = attributes_on(path, rng);
   attributes.policy = spec.policy;
   attributes.chunk_packets = spec.chunk_packets;
   attributes.generations = spec.generations;
   attributes.channels = spec.channels;
-  attributes.round_trip = path.propagation * 2;
-  attributes.reordering = spec.reordering.value_or(path.reordering());
+  if (spec.reordering) attributes.reordering = *spec.reordering;
   attributes.quarantine = spec.quarantine;
   attributes.give_up = spec.give_up;
   return attributes;
@@ -64,7 +58,7 @@ class Stream {
   Stream(const PathSpec& path, const StreamSpec& spec, uint64_t seed)
       : spec_(spec),
         rng_(Rng(seed)),
-        payload_seed_(rng_.fork(kPayload).seed()),
+        payload_seed_(payload_rng(rng_).seed()),
         hosts_(path, attributes_of(path, spec, rng_), capabilities_of(path, spec), rng_),
         sources_(path, spec, hosts_.sender.backend),
         buffers_(path, spec, hosts_.receiver.backend) {}

@@ -14,7 +14,7 @@ PortBackend::PortBackend(Device& device, Port& port, std::shared_ptr<Doorbells> 
       attributes_(attributes),
       chunk_packets_(chunk_packets),
       served_(served),
-      // With one worker, chunk words would have to be written by that one alone: publish_chunk.
+      // At least two workers: see ArrivalTable::publish_chunk.
       arrivals_(attributes.generations, chunk_packets, std::max<uint32_t>(2, attributes.channels),
                 kNewsCapacity),
       buffer_of_(size_t{attributes.generations} * kSlotsPerGeneration),
@@ -95,9 +95,7 @@ void PortBackend::resume(std::span<const Command> commands) {
 }
 
 void PortBackend::publish_chunk(SlotId slot, uint32_t chunk) {
-  const uint64_t& word = arrivals_.chunk_words(slot)[chunk / 64];
-  std::atomic_ref(const_cast<uint64_t&>(word))
-      .fetch_or(uint64_t{1} << chunk % 64, std::memory_order_release);
+  arrivals_.publish_chunk(slot, chunk);
 }
 
 void PortBackend::repeat_chunks(Instant now, SlotId slot, const PacketBitmap& known) {

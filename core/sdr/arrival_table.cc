@@ -91,6 +91,15 @@ std::span<const uint64_t> ArrivalTable::chunk_words(SlotId id) const {
   return {message->chunk_words(), words_for(layout_.chunks_of(message->packets))};
 }
 
+void ArrivalTable::publish_chunk(SlotId id, uint32_t chunk) {
+  const size_t index = index_of(id);
+  LONGHAUL_CHECK(workers_.size() > 1 && stamps_[index] != 0);
+  Message* const message = messages_[index].load(std::memory_order_relaxed);
+  LONGHAUL_CHECK(chunk < layout_.chunks_of(message->packets));
+  std::atomic_ref(message->chunk_words()[chunk / 64])
+      .fetch_or(uint64_t{1} << chunk % 64, std::memory_order_release);
+}
+
 ArrivalCounters ArrivalTable::counters(uint32_t worker) const {
   LONGHAUL_CHECK(worker < workers_.size());
   const auto& values = workers_[worker]->counters.values;

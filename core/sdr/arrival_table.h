@@ -70,6 +70,10 @@ class ArrivalTable {
   /// memory. Any thread may read it, by load_chunk_word(), until the slot is released.
   std::span<const uint64_t> chunk_words(SlotId id) const;
 
+  /// Publishes a chunk that the packets alone never complete: the one in which a message shorter
+  /// than its buffer ends. Not with a single worker, which writes chunk words as their only writer.
+  void publish_chunk(SlotId id, uint32_t chunk);
+
   /// Calls visit(const FreshPackets&) for all news so far, and returns how many there were. A fresh
   /// packet is told once per arming. `visit` may arm and release, but not drain.
   template <class Visit>

@@ -50,7 +50,7 @@ void Schedule::remove(Activity& activity) {
   if (!activity.added_) return;
   move(deadlines_, activity, activity.deadline_, Instant::never());
   move(wanted_, activity, activity.wanted_, kNever<uint64_t>);
-  if (activity.ready_) ready_.erase({activity.order_, activity.order_, &activity});
+  if (activity.ready_) ready_.erase(activity.order_);
   if (activity.touched_) std::erase(touched_, &activity);
   activity.added_ = activity.touched_ = activity.ready_ = false;
 }
@@ -66,11 +66,10 @@ void Schedule::refresh(Activity& activity) {
   move(wanted_, activity, activity.wanted_, activity.arrivals_wanted());
   if (const bool ready = activity.wants_wire(); ready != activity.ready_) {
     activity.ready_ = ready;
-    const Entry<uint64_t> entry{activity.order_, activity.order_, &activity};
     if (ready) {
-      ready_.insert(entry);
+      ready_.emplace(activity.order_, &activity);
     } else {
-      ready_.erase(entry);
+      ready_.erase(activity.order_);
     }
   }
 }
@@ -92,9 +91,9 @@ void Schedule::run(const Turn& turn) {
   while (true) {
     Activity* chosen = next == round_.end() ? nullptr : *next;
     if (turn.wire.room() > 0) {
-      const auto ready = ready_.lower_bound({from, 0, nullptr});
-      if (ready != ready_.end() && (chosen == nullptr || ready->order < chosen->order_))
-        chosen = ready->activity;
+      const auto ready = ready_.lower_bound(from);
+      if (ready != ready_.end() && (chosen == nullptr || ready->first < chosen->order_))
+        chosen = ready->second;
     }
     if (chosen == nullptr) break;
     if (next != round_.end() && chosen == *next) ++next;

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -101,7 +102,7 @@ class Schedule {
   std::vector<Activity*> round_;  ///< scratch
   std::set<Entry<Instant>> deadlines_;
   std::set<Entry<uint64_t>> wanted_;
-  std::set<Entry<uint64_t>> ready_;  ///< `when` is the order
+  std::map<uint64_t, Activity*> ready_;  ///< by order
 };
 
 }  // namespace longhaul

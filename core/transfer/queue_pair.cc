@@ -35,15 +35,12 @@ uint64_t QueuePair::transfer_recv(Instant now, const MemorySlice& buffer) {
 }
 
 uint64_t QueuePair::slots_needed(uint64_t bytes) const {
-  const auto messages = [](uint64_t packets) {
-    return (packets + kMaxMessagePackets - 1) / kMaxMessagePackets;
-  };
   const PolicySpec& policy = engine_.attributes.policy;
   const uint64_t packets = engine_.packets_in(bytes);
-  uint64_t slots = std::max<uint64_t>(1, messages(packets));
+  uint64_t slots = std::max<uint64_t>(1, messages_for(packets));
   if (policy.kind == PolicySpec::Kind::erasure_code) {
     const auto layout = StripeLayout::make(packets, policy.data_count, policy.parity_count);
-    slots += messages(layout.parity_packets());
+    slots += messages_for(layout.parity_packets());
   }
   return slots;
 }

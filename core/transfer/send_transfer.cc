@@ -8,10 +8,6 @@ namespace {
 /// Feedback periods without a word from the receiver, beyond a round trip, before a PROBE.
 constexpr int kSilentPeriods = 4;
 
-uint64_t segments_in(uint64_t packets) {
-  return (packets + kMaxMessagePackets - 1) / kMaxMessagePackets;
-}
-
 }  // namespace
 
 SendTransfer::SendTransfer(uint64_t id, Instant now, const MemorySlice& source,
@@ -31,7 +27,7 @@ SendTransfer::SendTransfer(uint64_t id, Instant now, const MemorySlice& source,
   policy_ = make_sender_policy(engine.attributes.policy, data_.packets, parity_.packets,
                                engine.round_trip, engine.channels_of(id));
   for (Stream* stream : {&data_, &parity_}) {
-    stream->slots.resize(segments_in(stream->packets));
+    stream->slots.resize(messages_for(stream->packets));
     stream->cleared.resize(stream->slots.size());
   }
 }

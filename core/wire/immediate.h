@@ -49,6 +49,10 @@ using Immediate = ImmediateSplit<10, 18>;
 
 /// Most packets that one message can have.
 inline constexpr uint32_t kMaxMessagePackets = Immediate::kPackets;
+/// Messages that so many packets are cut into.
+constexpr uint64_t messages_for(uint64_t packets) {
+  return (packets + kMaxMessagePackets - 1) / kMaxMessagePackets;
+}
 inline constexpr uint32_t kSlotsPerGeneration = Immediate::kSlots;
 /// Sets of internal queue pairs that take turns; each has its own 1024 slots and its own root key.
 inline constexpr uint32_t kMaxGenerations = 16;

@@ -6,15 +6,10 @@ namespace longhaul {
 namespace {
 
 using test::Buffer;
+using test::by_hand;
 using test::Link;
 using test::loopback_name;
 using test::random_bytes;
-
-ContextOptions by_hand() {
-  ContextOptions options;
-  options.progress_thread = false;
-  return options;
-}
 
 /// The text of the SetupError that `set_up` must throw.
 template <class SetUp>

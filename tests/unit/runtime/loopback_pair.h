@@ -22,6 +22,13 @@ inline std::string loopback_name(const std::string& keys = "") {
   return "loopback:test" + std::to_string(++last) + (keys.empty() ? "" : "?" + keys);
 }
 
+/// A context without threads.
+inline ContextOptions by_hand() {
+  ContextOptions options;
+  options.progress_thread = false;
+  return options;
+}
+
 inline std::vector<std::byte> random_bytes(size_t count, uint64_t seed) {
   std::vector<std::byte> bytes(count);
   Rng rng(seed);
